@@ -39,6 +39,7 @@ liblmdb-dev      | the lmdb engine
 librocksdb-dev   | the rocksdb engine
 libwiredtiger-dev | the wiredtiger engine
 libsqlite3-dev   | the sqlite engine
+libmariadb-dev   | the mariadb engine
 libtkrzw-dev     | the tkrzw engine
 libtokyocabinet-dev | the tokyocabinet engine
 libgdbm-dev      | the gdbm engine

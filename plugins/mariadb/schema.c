@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The SQL of tables.
+ *
+ * - put is INSERT ... ON DUPLICATE KEY UPDATE, not REPLACE, which would delete and insert.
+ * - A counter has the machine's order of bytes, so merge turns them round in SQL. A value that
+ *   is not of 8 bytes becomes NULL, which the column refuses (error 1048): nothing is changed.
+ * - VARBINARY is compared as by memcmp(3), without padding, so ORDER BY is the order of keys.
+ * - A scan begins where a list of columns is reached: a > x OR (a = x AND b > y) OR ..., which
+ *   the optimizer makes a range of the primary key of. It does not do so for (a, b) > (x, y).
+ */
+#include "schema.h"
+
+/* A row has at most 65535 bytes, BLOBs not counted. */
+enum { VARBINARY_MAX = 8192 };
+
+bool
+text_add(struct buffer *text, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	int size = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (size < 0 || !buffer_reserve(text, text->size + (size_t)size + 1))
+		return false;
+	va_start(args, fmt);
+	vsnprintf(text->data + text->size, (size_t)size + 1, fmt, args);
+	va_end(args);
+	text->size += (size_t)size;
+	return true;
+}
+
+bool
+text_add_columns(struct buffer *text, const struct nb_column *columns, uint32_t count,
+	const char *fmt, const char *between)
+{
+	bool is_done = true;
+	for (uint32_t i = 0; is_done && i < count; i++)
+		is_done = text_add(text, "%s", i > 0 ? between : "") &&
+			text_add(text, fmt, columns[i].name, columns[i].name);
+	return is_done;
+}
+
+static bool
+add_keys(struct buffer *text, const struct sql_table *table, const char *fmt,
+	const char *between)
+{
+	return text_add_columns(
+		text, table->of->key_columns, table->of->key_column_count, fmt, between);
+}
+
+static bool
+add_values(struct buffer *text, const struct sql_table *table, const char *fmt,
+	const char *between)
+{
+	return text_add_columns(
+		text, table->of->value_columns, table->of->value_column_count, fmt, between);
+}
+
+/* --- definitions --- */
+
+static bool
+define_column(
+	struct buffer *text, const struct nb_column *column, bool is_key, uint64_t key_size)
+{
+	/* The server clears a key's room at each look-up: 255 bytes are less than 3072. */
+	uint32_t most = key_size != 0 && key_size <= 255 ? 255 : KEY_SIZE_MAX;
+	text_add(text, "`%s` ", column->name);
+	if (column->type == NB_COLUMN_U64)
+		return text_add(text, "BIGINT UNSIGNED NOT NULL");
+	if (column->type == NB_COLUMN_U8)
+		return text_add(text, "TINYINT UNSIGNED NOT NULL");
+	if (!is_key && (column->size == 0 || column->size > VARBINARY_MAX))
+		return text_add(text, "LONGBLOB NOT NULL");
+	return text_add(
+		text, "VARBINARY(%u) NOT NULL", column->size != 0 ? column->size : most);
+}
+
+bool
+schema_define(struct buffer *text, const struct nb_table *of, uint64_t key_size)
+{
+	bool is_done = true;
+	for (uint32_t i = 0; is_done && i < of->key_column_count; i++)
+		is_done = define_column(text, &of->key_columns[i], true, key_size) &&
+			text_add(text, ",");
+	for (uint32_t i = 0; is_done && i < of->value_column_count; i++)
+		is_done = define_column(text, &of->value_columns[i], false, 0) &&
+			text_add(text, ",");
+	return is_done && text_add(text, "PRIMARY KEY(") &&
+		text_add_columns(text, of->key_columns, of->key_column_count, "`%s`", ",") &&
+		text_add(text, ")");
+}
+
+/* --- statements --- */
+
+/** (?,?) as often as `rows` says. */
+static bool
+add_rows(struct buffer *text, uint32_t columns, uint32_t rows)
+{
+	bool is_done = true;
+	for (uint32_t row = 0; is_done && row < rows; row++) {
+		is_done = text_add(text, row > 0 ? ",(" : "(");
+		for (uint32_t i = 0; is_done && i < columns; i++)
+			is_done = text_add(text, i > 0 ? ",?" : "?");
+		is_done = is_done && text_add(text, ")");
+	}
+	return is_done;
+}
+
+static bool
+add_where(struct buffer *text, const struct sql_table *table)
+{
+	return text_add(text, " WHERE ") && add_keys(text, table, "`%s`=?", " AND ");
+}
+
+static bool
+make_gets(struct buffer *text, const struct sql_table *table, uint32_t keys)
+{
+	uint32_t columns = table->of->key_column_count;
+	bool is_done = text_add(text, "SELECT %s FROM %s WHERE ", table->columns.data,
+			       table->name.data) &&
+		text_add(text, columns > 1 ? "(" : "") && add_keys(text, table, "`%s`", ",") &&
+		text_add(text, columns > 1 ? ") IN(" : " IN(");
+	if (columns > 1)
+		return is_done && add_rows(text, columns, keys) && text_add(text, ")");
+	for (uint32_t i = 0; is_done && i < keys; i++)
+		is_done = text_add(text, i > 0 ? ",?" : "?");
+	return is_done && text_add(text, ")");
+}
+
+static bool
+add_insert(struct buffer *text, const struct sql_table *table, uint32_t rows)
+{
+	return text_add(text, "INSERT INTO %s(%s) VALUES", table->name.data,
+		       table->columns.data) &&
+		add_rows(text, table->of->key_column_count + table->of->value_column_count,
+			rows);
+}
+
+/** a>? OR (a=? AND b>?) OR (a=? AND b=? AND c>=?) */
+static bool
+add_bound(struct buffer *text, const struct sql_table *table, uint32_t bits)
+{
+	const char *order = (bits & SCAN_DOWN) != 0 ? "<" : ">";
+	uint32_t count = table->of->key_column_count;
+	bool is_done = true;
+	for (uint32_t last = 0; is_done && last < count; last++) {
+		is_done = text_add(text, last > 0 ? " OR (" : "(");
+		for (uint32_t i = 0; is_done && i < last; i++)
+			is_done = text_add(text, "`%s`=? AND ", table->of->key_columns[i].name);
+		bool is_included = last + 1 == count && (bits & SCAN_BEYOND) == 0;
+		is_done = is_done &&
+			text_add(text, "`%s`%s%s?)", table->of->key_columns[last].name, order,
+				is_included ? "=" : "");
+	}
+	return is_done;
+}
+
+static bool
+make_scan(struct buffer *text, const struct sql_table *table, uint32_t bits)
+{
+	return text_add(text, "SELECT ") && add_keys(text, table, "`%s`", ",") &&
+		((bits & SCAN_KEYS) != 0 ||
+			(text_add(text, ",") && add_values(text, table, "`%s`", ","))) &&
+		text_add(text, " FROM %s WHERE ", table->name.data) &&
+		add_bound(text, table, bits) && text_add(text, " ORDER BY ") &&
+		add_keys(text, table, (bits & SCAN_DOWN) != 0 ? "`%s` DESC" : "`%s`", ",") &&
+		text_add(text, " LIMIT ?");
+}
+
+/** A counter is a value of one column: a number, or bytes. */
+static bool
+make_merge(struct sql_table *table)
+{
+	const struct nb_column *column = &table->of->value_columns[0];
+	const char *name = column->name;
+	table->can_merge = table->of->value_column_count == 1 &&
+		(column->type == NB_COLUMN_U64 ||
+			(column->type == NB_COLUMN_BYTES &&
+				(column->size == 0 || column->size == 8)));
+	if (column->type == NB_COLUMN_U64)
+		return text_add(&table->merge,
+			"`%s`=CAST(" SQL_SUM("%s.`%s`", "VALUES(`%s`)") " AS UNSIGNED)", name,
+			table->name.data, name, name);
+	return text_add(&table->merge,
+		"`%s`=IF(LENGTH(%s.`%s`)=8," SQL_BYTES(
+			SQL_SUM(SQL_NUMBER("%s.`%s`"), SQL_NUMBER("VALUES(`%s`)"))) ",NULL)",
+		name, table->name.data, name, table->name.data, name, name);
+}
+
+static bool
+make_statements(struct sql_table *table)
+{
+	struct buffer *of = table->statements;
+	bool is_done = text_add(&of[GET], "SELECT ") &&
+		add_values(&of[GET], table, "`%s`", ",") &&
+		text_add(&of[GET], " FROM %s", table->name.data) &&
+		add_where(&of[GET], table) && add_insert(&of[INSERT], table, 1) &&
+		text_add(&of[DEL], "DELETE FROM %s", table->name.data) &&
+		add_where(&of[DEL], table);
+	if (table->can_merge)
+		is_done = is_done && add_insert(&of[MERGE], table, 1) &&
+			text_add(&of[MERGE], " ON DUPLICATE KEY UPDATE %s", table->merge.data);
+	for (uint32_t bits = 0; is_done && bits < 8; bits++)
+		is_done = make_scan(&of[SCAN + bits], table, bits);
+	for (uint32_t i = 0; is_done && i < SIZES; i++)
+		is_done = make_gets(&of[GETS + i], table, 1u << i) &&
+			add_insert(&of[PUTS + i], table, 1u << i) &&
+			text_add(&of[PUTS + i], " ON DUPLICATE KEY UPDATE %s",
+				table->update.data);
+	return is_done;
+}
+
+bool
+schema_make(struct sql_table *table, const struct nb_table *of, const char *database)
+{
+	uint32_t keys = of->key_column_count;
+	table->of = of;
+	table->scan_parameters = keys * (keys + 1) / 2 + 1;
+	return text_add(&table->name, "`%s`.`%s`", database, of->name) &&
+		add_keys(&table->columns, table, "`%s`", ",") &&
+		text_add(&table->columns, ",") &&
+		add_values(&table->columns, table, "`%s`", ",") &&
+		add_values(&table->update, table, "`%s`=VALUES(`%s`)", ",") &&
+		make_merge(table) && make_statements(table);
+}
+
+void
+schema_free(struct sql_table *table)
+{
+	struct buffer *texts[] = {&table->name, &table->columns, &table->update, &table->merge};
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		free(texts[i]->data);
+	for (size_t i = 0; i < STATEMENTS; i++)
+		free(table->statements[i].data);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MARIADB_SCHEMA_H
+#define MARIADB_SCHEMA_H
+/**
+ * The SQL of tables: definitions, and the statements that each session prepares.
+ */
+#include "../common/sql.h"
+
+enum {
+	KEY_SIZE_MAX = 3072, /* of an index of InnoDB */
+	SIZES = 9,           /* of lists: 1, 2, 4, ... 256 keys or rows */
+	LIST_MAX = 1 << (SIZES - 1)
+};
+
+/* The bits of a scan's statement. */
+enum { SCAN_KEYS = 1, SCAN_DOWN = 2, SCAN_BEYOND = 4 /* without the key it begins with */ };
+
+/* The statements of a table. */
+enum {
+	GET,
+	INSERT,
+	DEL,
+	MERGE,
+	SCAN,                /* + SCAN_* */
+	GETS = SCAN + 8,     /* + i: of 2^i keys; each row begins with its key */
+	PUTS = GETS + SIZES, /* + i: of 2^i rows */
+	STATEMENTS = PUTS + SIZES
+};
+
+/** A table and its text; all of it is made by schema_make(). */
+struct sql_table {
+	const struct nb_table *of;
+	uint32_t scan_parameters;
+	bool can_merge;
+	struct buffer name;    /* `database`.`table`, with a NUL */
+	struct buffer columns; /* `k`, `v`, with a NUL */
+	struct buffer update;  /* of a put whose key is there: `v`=VALUES(`v`), with a NUL */
+	struct buffer merge;   /* of a merge, likewise */
+	struct buffer statements[STATEMENTS]; /* with a NUL; without data: there is none */
+};
+
+/** Append text. False: out of memory. */
+bool
+text_add(struct buffer *text, const char *fmt, ...) NB_PRINTF(2, 3);
+
+/** Append "`name`" of each column, or another format with one %s, with `between`. */
+bool
+text_add_columns(struct buffer *text, const struct nb_column *columns, uint32_t count,
+	const char *fmt, const char *between);
+
+/** Fill a zeroed table. False: out of memory. */
+bool
+schema_make(struct sql_table *table, const struct nb_table *of, const char *database);
+
+/** The columns as CREATE TABLE has them. key_size: the hint. */
+bool
+schema_define(struct buffer *text, const struct nb_table *of, uint64_t key_size);
+
+void
+schema_free(struct sql_table *table);
+
+/**
+ * An expression that adds two values of 8 bytes, "%s" and "%s", modulo 2^64; and one for the age
+ * in a value.
+ */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define SQL_REVERSE "REVERSE"
+#else
+#define SQL_REVERSE
+#endif
+#define SQL_NUMBER(bytes) "CONV(HEX(" SQL_REVERSE "(" bytes ")),16,10)"
+#define SQL_SIGNED(bytes) "CAST(CONV(HEX(" SQL_REVERSE "(" bytes ")),16,-10) AS SIGNED)"
+#define SQL_SUM(a, b) \
+	"MOD(CAST(" a " AS DECIMAL(20))+CAST(" b " AS DECIMAL(20)),18446744073709551616)"
+#define SQL_BYTES(number) SQL_REVERSE "(UNHEX(LPAD(CONV(" number ",10,16),16,'0')))"
+
+#endif /* MARIADB_SCHEMA_H */

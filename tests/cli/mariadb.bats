@@ -1,0 +1,171 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The mariadb plugin with a server of its own for each test file.
+# shellcheck disable=SC2154,SC2030,SC2031,SC2016
+load helper
+
+setup_file()
+{
+	local path=$PATH:/usr/sbin
+	if ! PATH=$path command -v mariadbd >/dev/null ||
+		! "$MININB" engines 2>/dev/null | grep -q '^mariadb '; then
+		skip "no mariadbd, or no plugin for it"
+	fi
+	export server=$BATS_FILE_TMPDIR/m
+	mkdir "$server"
+	mariadb-install-db --no-defaults --datadir="$server/data" --user="$(id -un)" \
+		--auth-root-authentication-method=normal --skip-test-db >"$server/install" 2>&1
+	PATH=$path start_server
+}
+
+# The pid is in a file, since each test is a process of its own.
+start_server()
+{
+	PATH=$PATH:/usr/sbin mariadbd --no-defaults --user="$(id -un)" --datadir="$server/data" \
+		--socket="$server/s" --skip-networking --pid-file="$server/mariadb.pid" \
+		--skip-name-resolve --skip-log-bin --innodb-rollback-on-timeout=1 \
+		--innodb-flush-log-at-trx-commit=2 >"$server/log" 2>&1 3>&- &
+	echo $! >"$server/pid"
+	until sql 'SELECT 1' >/dev/null 2>&1; do
+		kill -0 "$(cat "$server/pid")"
+		sleep 0.05
+	done
+}
+
+teardown_file()
+{
+	if [[ -f ${server-}/pid ]]; then
+		kill -KILL "$(cat "$server/pid")" || true
+	fi
+}
+
+sql()
+{
+	mariadb --no-defaults --user=root --socket="$server/s" --skip-column-names -e "$1"
+}
+
+executed()
+{
+	sql 'SHOW GLOBAL STATUS LIKE "Com_stmt_execute"' | cut -f2
+}
+
+# mininb with the server.
+on_server()
+{
+	mininb "$@" -d mariadb --servers="unix:$server/s"
+}
+
+@test "records that are put are found, in a table of their own; --fresh removes them" {
+	mininb 0 keys -c 500
+	on_server 0 put -c 500 --fresh
+	on_server 0 get -c 500 --verify-rate=1
+	contains "$output" 'Verified          : 500 of 500 (as they were read): 0 missing, 0 wrong'
+	equals "$(sql 'SELECT COUNT(*) FROM mininb.records')" 500
+	contains "$(sql 'SHOW CREATE TABLE mininb.records')" '`k` varbinary(255)'
+	on_server 0 delete -c 250
+	equals "$(sql 'SELECT COUNT(*) FROM mininb.records')" 250
+	on_server 0 put -c 10 --fresh
+	equals "$(sql 'SELECT COUNT(*) FROM mininb.records')" 10
+}
+
+@test "requests in flight, scans and lists of steps answer right" {
+	cat >job.ini <<-END
+		[workload]
+		records = 300
+		[kind transfer]
+		steps = get*2, put@1
+		atomic = required
+		[kind look]
+		steps = get*2..20
+		snapshot = yes
+		[kind fresh]
+		steps = put-if-newer
+		[run]
+		transfer = 20
+		look = 20
+		fresh = 20
+		read = 20
+		update = 10
+		scan = 5
+		insert = 5
+		count = 3000
+		threads = 2
+	END
+	on_server 0 load -w job.ini --fresh
+	on_server 0 run -w job.ini --verify-rate=1 --output=a.json
+	equals "$(jq -r '.results[0].groups[0].level' a.json)" snapshot
+	on_server 0 load -w ycsb-b --set records=300 --fresh
+	on_server 0 run -w ycsb-b --set records=300 -c 3000 --depth=16 --verify-rate=1
+}
+
+@test "two servers share the keys" {
+	local two
+	mkdir "$BATS_TEST_TMPDIR/two"
+	server=$BATS_TEST_TMPDIR/two
+	mariadb-install-db --no-defaults --datadir="$server/data" --user="$(id -un)" \
+		--auth-root-authentication-method=normal --skip-test-db >install 2>&1
+	start_server
+	pid=$(cat "$server/pid")
+	two=unix:$BATS_FILE_TMPDIR/m/s,unix:$server/s
+	mininb 0 load -d mariadb --servers="$two" -w ycsb-a --set records=400 --fresh
+	((150 < $(sql 'SELECT COUNT(*) FROM mininb.records')))
+	mininb 0 run -d mariadb --servers="$two" -w ycsb-a --set records=400 -c 3000 --depth=8 \
+		--verify-rate=1
+}
+
+@test "a database of others is refused and left alone" {
+	mininb 0 keys -c 10
+	sql 'CREATE DATABASE theirs; CREATE TABLE theirs.t(a INT); INSERT INTO theirs.t VALUES(7)'
+	on_server 1 put -c 10 --fresh -o database=theirs
+	contains "$stderr" "the database theirs has 1 tables but not mininb's table mininb_marker"
+	equals "$(sql 'SELECT a FROM theirs.t')" 7
+	equals "$(sql 'SHOW TABLES FROM theirs')" t
+}
+
+@test "tables beside those of the marker survive --fresh" {
+	mininb 0 keys -c 10
+	on_server 0 put -c 10 --fresh -o database=ours
+	sql 'CREATE TABLE ours.t(a INT); INSERT INTO ours.t VALUES(7)'
+	on_server 0 put -c 10 --fresh -o database=ours
+	equals "$(sql 'SELECT a FROM ours.t')" 7
+}
+
+@test "a server that promises less than the level is refused" {
+	mininb 0 keys -c 10
+	on_server 1 put -c 10 --durability=commit
+	contains "$stderr" 'innodb_flush_log_at_trx_commit is not 1, as it must be for commit'
+	sql 'SET GLOBAL innodb_flush_log_at_trx_commit=0'
+	on_server 1 put -c 10 --durability=process
+	contains "$stderr" 'innodb_flush_log_at_trx_commit is 0'
+	sql 'SET GLOBAL innodb_flush_log_at_trx_commit=1'
+	on_server 0 put -c 10 --durability=commit --fresh
+	sql 'SET GLOBAL innodb_flush_log_at_trx_commit=2'
+}
+
+@test "a longer key than the table's is refused, until it is made anew" {
+	mininb 0 keys -c 10
+	on_server 0 put -c 10 --fresh
+	mininb 0 keys -k 300 -c 10 -i long.bin
+	on_server 1 put -c 10 -k 300 -i long.bin
+	contains "$stderr" 'has other columns than this job'
+	on_server 0 put -c 10 -k 300 -i long.bin --fresh
+	on_server 0 get -c 10 -k 300 -i long.bin
+}
+
+@test "a server that is killed ends the run with its address" {
+	on_server 0 load -w ycsb-b --set records=100 --fresh
+	before=$(executed)
+	"$MININB" run -w ycsb-b --set records=100 --duration=1m --depth=16 -d mariadb \
+		--servers="unix:$server/s" >out 2>err 3>&- &
+	pid=$!
+	until (($(executed) > before + 1000)); do
+		sleep 0.05
+	done
+	kill -KILL "$(cat "$server/pid")"
+	status=0
+	wait "$pid" || status=$?
+	equals "$status" 1
+	contains "$(cat err)" "unix:$server/s: the server closed the connection"
+	contains "$(cat out)" partial
+	start_server
+}
