@@ -253,9 +253,10 @@ keys_of(const struct keyspace *space, uint32_t order, size_t size, const uint64_
 	for (uint32_t i = 0; i < count; i++) {
 		uint8_t *key = out + i * stride;
 		uint64_t written = in_order(space, order, numbers[i]);
-		slices[i] = (struct nb_slice){key,
-			size == 0 ? put_text(space, written, key)
-				  : put_raw(space, order, size, written, key)};
+		size_t its = size == 0 ? put_text(space, written, key)
+				       : put_raw(space, order, size, written, key);
+		if (slices != NULL)
+			slices[i] = (struct nb_slice){key, its};
 	}
 }
 
@@ -301,7 +302,9 @@ keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t co
 		return;
 	for (uint32_t i = 0; i < count; i++) {
 		uint8_t *key = out + i * stride;
-		slices[i] = (struct nb_slice){key, keyspace_key(space, numbers[i], key)};
+		size_t size = keyspace_key(space, numbers[i], key);
+		if (slices != NULL)
+			slices[i] = (struct nb_slice){key, size};
 	}
 }
 

@@ -39,7 +39,10 @@ keyspace_destroy(struct keyspace *space);
 size_t
 keyspace_key(const struct keyspace *space, uint64_t number, uint8_t *out);
 
-/** The same for `count` numbers, keys `stride` bytes apart. Faster than one by one. */
+/**
+ * The same for `count` numbers, keys `stride` bytes apart. Faster than one by one. `slices` is NULL
+ * where they are known: keys of one size have the same ones every time.
+ */
 void
 keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t count,
 	uint8_t *out, size_t stride, struct nb_slice *slices);
