@@ -424,7 +424,6 @@ ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 			maker->bytes + j * maker->key_stride, spec->keys->key_size};
 		maker->values[j] = (struct nb_slice){value, value_size};
 	}
-	maker->sized = spec->keys->key_size == 0 ? maker->keys : NULL;
 	for (uint32_t j = 0; j < maker->block && is_of_ones(spec); j++) {
 		maker->ops[j] = (struct ops_op){.kind = spec->one_kind,
 			.items = 1,
@@ -643,32 +642,14 @@ draw_items(struct ops_maker *maker, uint32_t j)
 	return (uint32_t)sizes_draw(&maker->spec->items, &maker->random[j]);
 }
 
-/** Records of an operation after its first one, if all are equally likely. */
-static inline void
-draw_uniform(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
-{
-	/* in registers: what is written to `numbers` cannot change them */
-	uint64_t random = maker->random[j], n = maker->dist.n;
-	for (uint32_t k = 1; k < items; k++)
-		numbers[k] = dist_below(&random, n);
-	maker->random[j] = random;
-}
-
 /** The records of an operation after its first one. A long one costs as little as can be. */
 static void
 draw_others(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
 {
-	uint64_t random = maker->random[j], i = maker->first - maker->skipped + j;
-	struct dist dist = maker->dist; /* a copy, for the same reason */
-	if (dist.kind == NB_DIST_UNIFORM) {
-		draw_uniform(maker, j, numbers, items);
-	} else {
-		for (uint32_t k = 1; k < items; k++)
-			numbers[k] = dist_draw(&dist, &random, i + k);
-		maker->random[j] = random;
-	}
-	if (maker->low == 0 && dist.n <= maker->spec->job->records)
-		return; /* a number of what is drawn is that itself */
+	uint64_t i = maker->first - maker->skipped + j;
+	dist_draw_more(&maker->dist, &maker->random[j], i + 1, items - 1, numbers + 1);
+	if (maker->low == 0 && maker->dist.n <= maker->spec->job->records)
+		return; /* what is drawn is the number */
 	for (uint32_t k = 1; k < items; k++)
 		numbers[k] = number_of(maker, numbers[k]);
 }
@@ -850,7 +831,7 @@ make_plain(struct ops_maker *maker)
 			maker->key_stride);
 	else
 		keyspace_keys(spec->keys, maker->numbers, count, maker->bytes,
-			maker->key_stride, maker->sized);
+			maker->key_stride, maker->keys);
 	maker->at += count;
 	if (!ops_is_write(spec->one_kind))
 		return count;
@@ -866,11 +847,18 @@ make_plain(struct ops_maker *maker)
 	return count;
 }
 
-/** Whether an operation of one record takes more to choose than the record that is drawn for it. */
+/** Whether each stratum draws a record for each operation: all that those of some kinds take. */
 static inline bool
-is_chosen(uint32_t kind)
+draws_all(const struct ops_spec *spec)
 {
-	return (1u << kind & OP_CHOSEN_MASK) != 0;
+	return spec->has_draws && !spec->is_array && spec->again == NULL;
+}
+
+/** Whether an operation of that kind takes no more than the record that was drawn for it. */
+static inline bool
+is_drawn(uint32_t kind)
+{
+	return (1u << kind & OP_DRAWN_MASK) != 0;
 }
 
 /** Choose the records of the next `left` operations, or as many as fit: how many. */
@@ -884,14 +872,14 @@ choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
 		maker->ops[j].index = first + j;
 	for (uint32_t j = 0; j < count && spec->one_kind >= NB_OP_KINDS; j++)
 		maker->ops[j].kind = maker->kinds[begin + j];
-	bool are_drawn = spec->has_draws && !spec->is_array && spec->again == NULL;
+	bool are_drawn = draws_all(spec);
 	for (uint32_t j = 0; j < count && are_drawn; j++)
 		maker->numbers[j] = number_of(maker, maker->drawn[begin + j]);
-	if (are_drawn && spec->one_kind < NB_OP_KINDS && !is_chosen(spec->one_kind))
+	if (are_drawn && spec->one_kind < NB_OP_KINDS && is_drawn(spec->one_kind))
 		return count;
 	for (uint32_t j = 0; j < count; j++) {
 		struct ops_op *op = &maker->ops[j];
-		if (are_drawn && !is_chosen(op->kind))
+		if (are_drawn && is_drawn(op->kind))
 			continue;
 		choose(maker, begin + j, &maker->numbers[j], 1);
 		op->length = op->kind == NB_OP_SCAN ? scan_length(maker, begin + j) : 0;
@@ -903,24 +891,28 @@ choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
 static uint32_t
 choose_many(struct ops_maker *maker, uint32_t begin, uint32_t left, uint32_t *records)
 {
-	uint32_t count = 0, used = 0;
-	for (uint32_t j = 0; j < left && used < maker->block; j++, count++) {
-		uint32_t kind = maker->kinds[begin + j];
-		bool is_steps = kind_is_steps(kind);
-		struct nb_step *steps = is_steps ? maker->steps + used : NULL;
-		uint32_t items = is_steps
-			? choose_steps(maker, begin + j, maker->numbers + used, steps)
-			: draw_items(maker, begin + j);
-		if (!is_steps)
-			choose(maker, begin + j, maker->numbers + used, items);
-		maker->ops[j] = (struct ops_op){.kind = kind,
-			.items = items,
+	uint32_t count = 0, used = 0, block = maker->block;
+	bool are_drawn = draws_all(maker->spec);
+	for (uint32_t j = 0; j < left && used < block; j++, count++) {
+		uint32_t kind = maker->kinds[begin + j], items = 1;
+		uint64_t *numbers = maker->numbers + used;
+		struct ops_op op = {.kind = kind,
 			.index = maker->first + begin + j,
-			.length = kind == NB_OP_SCAN ? scan_length(maker, begin + j) : 0,
-			.numbers = maker->numbers + used,
+			.numbers = numbers,
 			.keys = maker->keys + used,
-			.values = maker->values + used,
-			.steps = steps};
+			.values = maker->values + used};
+		if (are_drawn && is_drawn(kind)) {
+			numbers[0] = number_of(maker, maker->drawn[begin + j]);
+		} else if (kind_is_steps(kind)) {
+			op.steps = maker->steps + used;
+			items = choose_steps(maker, begin + j, numbers, op.steps);
+		} else {
+			items = draw_items(maker, begin + j);
+			choose(maker, begin + j, numbers, items);
+			op.length = kind == NB_OP_SCAN ? scan_length(maker, begin + j) : 0;
+		}
+		op.items = items;
+		maker->ops[j] = op;
 		used += items;
 	}
 	*records = used;
@@ -939,8 +931,8 @@ ops_make(struct ops_maker *maker)
 		count = used = choose_ones(maker, begin, left);
 	else
 		count = choose_many(maker, begin, left, &used);
-	keyspace_keys(spec->keys, maker->numbers, used, maker->bytes, maker->key_stride,
-		maker->sized);
+	keyspace_keys(
+		spec->keys, maker->numbers, used, maker->bytes, maker->key_stride, maker->keys);
 	if (maker->writes || spec->has_steps)
 		make_values(maker, begin, count);
 	maker->at += count;

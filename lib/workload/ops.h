@@ -101,9 +101,8 @@ struct ops_maker {
 	uint8_t *value_bytes;
 	uint64_t *numbers;
 	struct nb_slice *keys, *values;
-	struct nb_slice *sized; /* the keys, if their sizes differ; else NULL */
-	bool writes;            /* some operations put values */
-	struct nb_step *steps;  /* NULL unless spec->has_steps */
+	bool writes;           /* some operations put values */
+	struct nb_step *steps; /* NULL unless spec->has_steps */
 	uint8_t kinds[OPS_STRATUM];
 	uint64_t random[OPS_STRATUM], drawn[OPS_STRATUM];
 	struct ops_op ops[OPS_STRATUM];
