@@ -233,6 +233,8 @@ struct nb_kind_step {
 	uint64_t operand;              /* what NB_STEP_MERGE adds; 0: a number of 1..1000 */
 };
 
+#define NB_TARGET_NAME 72 /* bytes of an engine's name, its NUL included */
+
 /** A kind of operations that the job defines. */
 struct nb_kind {
 	char name[NB_KIND_NAME];
@@ -246,6 +248,12 @@ struct nb_kind {
 #define NB_ITEMS_MAX 1024u
 #define NB_DEPTH_MAX 65536u
 #define NB_GROUPS_MAX 64u
+
+/** Settings of the servers of an engine that is a client. */
+struct nb_target {
+	char name[NB_TARGET_NAME]; /* of the engine; "": of any */
+	char *text;                /* lines "key = value", as in nb_engine.server; owned */
+};
 
 /** A job. Append only. */
 struct nb_job {
@@ -271,6 +279,8 @@ struct nb_job {
 	struct nb_kind *kinds; /* of its own; owned. weights[13 + k] is the share of kinds[k] */
 	size_t kind_count;
 	uint32_t shard, shards; /* does part 0..shards-1 of the run's operations; 0 shards: 1 */
+	struct nb_target *targets; /* owned */
+	size_t target_count;
 };
 
 /** A key of job files: "distribution", "threads". Its value is a text there. */
@@ -298,7 +308,8 @@ nb_job_keys(void);
  * A file is INI: [workload] first, with the keys of the job, and with keys of groups as
  * defaults of the groups after it; [load] is the group of the loading; every other section
  * is a group of the run. [kind NAME] is no group: its keys steps, atomic, snapshot and calls
- * define a kind of operations, whose name is a key of the groups after it. Without a group,
+ * define a kind of operations, whose name is a key of the groups after it; [target NAME] has
+ * settings of the servers of the engine NAME, and [target] of any engine. Without a group,
  * the defaults become a group named "run". NULL instead of a name: no file, all defaults, one
  * group "run" without a mix.
  */
@@ -307,7 +318,7 @@ nb_job_read(struct nb_job **out, const char *name);
 
 /**
  * Set a key: "records=1M", "readers.threads=4" for one group, "threads=4" for every
- * group of the run (and "load.threads=4" for the loading). A share of the mix leaves the
+ * group of the run (and "load.threads=4" for the loading); "target.cpus=0" for servers. A share of the mix leaves the
  * other shares as they are. NB_ERR_USAGE as above.
  */
 NB_MUST_CHECK int

@@ -167,9 +167,13 @@ nb_check_apart(
 {
 	struct nb_check_args own = *args;
 	struct addresses servers = {0};
+	struct target_spec spec = {0};
 	char *scratch = NULL;
-	int rc = engine_servers(&servers, args->engine, args->servers);
+	int rc = engine_servers(&servers, &spec, args->engine, args->servers, NULL);
+	if (rc == NB_OK && servers.count == 0 && (args->engine->caps & NB_CAP_REMOTE) != 0)
+		rc = error_set(NB_ERR_USAGE, "servers: name a server with --servers=HOST:PORT");
 	addresses_destroy(&servers);
+	target_spec_destroy(&spec);
 	if (rc == NB_OK)
 		rc = board_make();
 	if (rc != NB_OK)

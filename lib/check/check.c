@@ -170,7 +170,7 @@ nb_check_one(
 		.engine = args->engine,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.outcome = NB_CHECK_KEPT};
-	int rc = engine_servers(&s.servers, args->engine, args->servers);
+	int rc = engine_servers(&s.servers, &s.spec, args->engine, args->servers, NULL);
 	if (rc == NB_OK && (rc = board_make()) == NB_OK) {
 		s.engine = calls_watch(args->engine);
 		run_promise(&s, index);
@@ -188,5 +188,6 @@ nb_check_one(
 	if (report != NULL)
 		report(to, &finding);
 	addresses_destroy(&s.servers);
+	target_spec_destroy(&s.spec);
 	return (int)s.outcome;
 }

@@ -12,6 +12,7 @@
 #include <mininb/check.h>
 
 #include "target/addresses.h"
+#include "target/spec.h"
 
 enum {
 	SUITE_SESSIONS = 8,
@@ -43,6 +44,7 @@ struct suite {
 	const struct nb_check_args *args;
 	const struct nb_engine *engine;
 	struct addresses servers;
+	struct target_spec spec; /* of private servers */
 	struct database main;
 	pthread_mutex_t lock; /* of outcome and text */
 	uint32_t outcome;

@@ -36,7 +36,7 @@ copy_owned(struct nb_result *result, const struct nb_run *run)
 	result->workload.keys_path = strdup(run->workload.keys_path);
 	result->engine_path = strdup(run->engine->path);
 	return result->workload.keys_path != NULL && result->engine_path != NULL &&
-		addresses_copy(&result->servers, &run->servers) == NB_OK &&
+		addresses_copy(&result->servers, run_addresses(run)) == NB_OK &&
 		copy_options(result, run);
 }
 

@@ -530,22 +530,6 @@ nb_engine_path(const struct nb_engine_ref *ref)
 }
 
 int
-engine_servers(struct addresses *out, const struct nb_engine *engine, const char *list)
-{
-	bool is_remote = (engine->caps & NB_CAP_REMOTE) != 0;
-	if (!is_remote && list != NULL)
-		return error_set(NB_ERR_USAGE,
-			"servers: %s runs within mininb and connects to no server; omit --servers",
-			engine->name);
-	if (is_remote && list == NULL)
-		return error_set(NB_ERR_USAGE,
-			"servers: %s needs a server; name it, or several, with --servers=HOST:PORT,...",
-			engine->name);
-	int rc = list != NULL ? addresses_parse(out, list) : NB_OK;
-	return rc == NB_OK ? rc : error_prefix(rc, "servers");
-}
-
-int
 engine_refuse_size(const char *call, size_t size)
 {
 	return error_set(NB_FAIL,

@@ -8,6 +8,7 @@
 #include <mininb/mininb.h>
 
 #include "target/addresses.h"
+#include "target/spec.h"
 
 struct nb_engine_ref {
 	struct nb_engine table; /* the host's copy */
@@ -91,9 +92,14 @@ engine_auto_durability(const struct nb_engine *engine, const char *path);
 NB_MUST_CHECK int
 engine_check_durability(const struct nb_engine *engine, uint32_t level);
 
-/** The servers of a list as in struct nb_run_options; NB_ERR_USAGE if the engine needs another. */
+/**
+ * What serves the engine if it is a client: the running servers that are named, of the list as in
+ * struct nb_run_options or else in the job, which may be NULL; or none, and how private servers
+ * are started. NB_ERR_USAGE if it is no client, or is served by nobody.
+ */
 NB_MUST_CHECK int
-engine_servers(struct addresses *out, const struct nb_engine *engine, const char *list);
+engine_servers(struct addresses *out, struct target_spec *spec, const struct nb_engine *engine,
+	const char *list, const struct nb_job *job);
 
 /** The failure of an engine whose `call` lent more bytes than any object has. */
 NB_MUST_CHECK int

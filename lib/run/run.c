@@ -386,7 +386,7 @@ int
 nb_run_new(struct nb_run **out, const struct nb_run_options *options)
 {
 	static int (*const steps[])(struct nb_run * run) = {
-		create_memory, run_check, create_parts, name_run};
+		create_memory, run_check, create_parts, name_run, run_check_target};
 	uint64_t begin_ns = clock_monotonic();
 	struct nb_run *run = calloc(1, sizeof(*run));
 	if (run == NULL)
@@ -436,7 +436,11 @@ nb_run_delete(struct nb_run *run)
 	if (run->engine != NULL)
 		nb_options_delete(run->values, &run->engine->table);
 	nb_engine_unload(run->engine);
+	target_delete(run->target);
+	target_spec_destroy(&run->target_spec);
 	addresses_destroy(&run->servers);
+	free(run->logs);
+	run_forget_placeholders(run);
 	measurement_destroy(&run->measured);
 	sampler_delete(run->sampler);
 	nb_histogram_delete(run->interval_now);

@@ -24,6 +24,7 @@
 #include "run/sysinfo.h"
 #include "run/system.h"
 #include "run/worker.h"
+#include "target/target.h"
 #include "workload/key_array.h"
 #include "workload/job.h"
 #include "workload/keyspace.h"
@@ -280,13 +281,18 @@ struct nb_run {
 	struct nb_job *classic; /* the job of a workload; owned; NULL: it was a job */
 	struct nb_engine_ref *engine;
 	struct nb_option_value *values;
-	struct addresses servers; /* that the engine connects to; none: it is no client */
-	uint32_t durability;      /* given: a level, never NB_DUR_AUTO */
-	char *path;               /* of the database */
-	const char *made_by;      /* what makes a database for it, as it is typed */
-	const char *action;       /* what its operations are called as a phase of the run */
-	struct marker marker;     /* of the database, open and locked while it is executed */
-	struct loading mark;      /* what the marker says of it */
+	struct addresses servers;         /* of somebody else, that the engine connects to */
+	struct target_spec target_spec;   /* how private ones are started */
+	struct target *target;            /* those; owned; NULL: there are none */
+	char stamp[24];                   /* of its directories for logs */
+	char *logs;                       /* of servers; owned; NULL: there is no target */
+	struct placeholder *placeholders; /* {option:NAME}; owned as its texts are */
+	uint32_t durability;              /* given: a level, never NB_DUR_AUTO */
+	char *path;                       /* of the database */
+	const char *made_by;              /* what makes a database for it, as it is typed */
+	const char *action;   /* what its operations are called as a phase of the run */
+	struct marker marker; /* of the database, open and locked while it is executed */
+	struct loading mark;  /* what the marker says of it */
 	struct keyspace keys;
 	struct sizes sizes;
 	struct keys_facts keys_facts; /* of a workload */
@@ -493,6 +499,27 @@ run_tick_load(struct nb_run *run, uint64_t done);
 /** Let other processes have it. A run that was left keeps it until the process ends. */
 void
 run_release_path(struct nb_run *run);
+
+/* ---- servers (run_target.c) ---- */
+
+/** Find who serves the engine, if it is a client; and check what private servers need. */
+NB_MUST_CHECK int
+run_find_servers(struct nb_run *run);
+NB_MUST_CHECK int
+run_check_target(struct nb_run *run);
+
+/** Start private servers, if it has some; and stop them. `rc` is how the run ended until then. */
+NB_MUST_CHECK int
+run_start_target(struct nb_run *run);
+NB_MUST_CHECK int
+run_stop_target(struct nb_run *run, int rc);
+
+void
+run_forget_placeholders(struct nb_run *run);
+
+/** All that the engine connects to. */
+const struct addresses *
+run_addresses(const struct nb_run *run);
 
 /* ---- calls of the engine, and runs that are left within one (run_call.c) ---- */
 

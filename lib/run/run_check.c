@@ -391,7 +391,7 @@ run_check(struct nb_run *run)
 		rc = nb_engine_configure(&run->values, run->engine, run->options.engine_options,
 			run->options.engine_option_count);
 	if (rc == NB_OK)
-		rc = engine_servers(&run->servers, &run->engine->table, run->options.servers);
+		rc = run_find_servers(run);
 	if (rc == NB_OK)
 		rc = job_count_numbers(job, &numbers);
 	if (rc == NB_OK)

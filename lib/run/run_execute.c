@@ -531,6 +531,8 @@ execute(struct nb_run *run)
 		rc = sampler_new(run, run->options.procs > 1);
 	if (rc == NB_OK)
 		rc = map_shared(run);
+	if (rc == NB_OK)
+		rc = run_start_target(run);
 	if (rc != NB_OK)
 		return rc;
 	struct clock_pair begun = clock_pair(&run->clock);
@@ -544,6 +546,7 @@ execute(struct nb_run *run)
 	if (rc == NB_OK && job_is_read_again(run))
 		rc = read_back_again(run);
 	run->measured.has_read_back = rc == NB_OK;
+	rc = run_stop_target(run, rc);
 	delete_all_workers(run);
 	if (rc == NB_OK && run->options.record_path != NULL) {
 		run_begin_phase(run, "record");

@@ -166,6 +166,8 @@ lock_of(const struct nb_run *run)
 {
 	bool is_shared = run->workload.verb == NB_VERB_GET &&
 		(run->engine->table.caps & NB_CAP_MULTI_PROCESS) != 0;
+	if (run->target != NULL)
+		return MARKER_EXCLUSIVE; /* its servers have their directories there */
 	if (!run_is_local(run))
 		return MARKER_UNLOCKED;
 	return is_shared ? MARKER_SHARED : MARKER_EXCLUSIVE;

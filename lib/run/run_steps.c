@@ -223,8 +223,8 @@ open_as(struct nb_run *run, const char *phase, uint32_t flags)
 		.sessions = run->options.threads,
 		.flags = flags,
 		.durability = run->durability,
-		.targets = (const char *const *)run->servers.items,
-		.target_count = (uint32_t)run->servers.count};
+		.targets = (const char *const *)run_addresses(run)->items,
+		.target_count = (uint32_t)run_addresses(run)->count};
 	find_inflight(run, &run->open_args);
 	run->db = NULL;
 	run_begin_phase(run, phase);

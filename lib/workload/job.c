@@ -29,7 +29,8 @@ job_name_check(const char *name)
 		name[strspn(name,
 			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")] ==
 			'\0' &&
-		strcmp(name, "workload") != 0 && strcmp(name, "load") != 0)
+		strcmp(name, "workload") != 0 && strcmp(name, "load") != 0 &&
+		strcmp(name, "target") != 0)
 		return NB_OK;
 	return error_set(NB_ERR_USAGE,
 		"'%.*s' is not a name of a group: up to %zu letters, digits, '-' and '_'",
@@ -141,6 +142,7 @@ nb_job_delete(struct nb_job *job)
 	nb_sizes_destroy(&job->values);
 	free(job->values_text);
 	free(job->kinds);
+	job_targets_destroy(job);
 	free(job->keys_path);
 	free(job->summary);
 	free(job->name);
@@ -265,6 +267,28 @@ set_by_names(struct nb_job *job, const char *section, const char *name, const ch
 	return job_assign(job, group, key, value);
 }
 
+/** Whether it begins with "target." or "target NAME.". */
+static bool
+is_of_target(const char *text)
+{
+	static const char word[] = "target";
+	size_t length = strlen(word);
+	return strncmp(text, word, length) == 0 && (text[length] == '.' || text[length] == ' ');
+}
+
+/** `name` is "target.KEY" or "target NAME.KEY", and is cut up. */
+static int
+set_target(struct nb_job *job, char *name, const char *value)
+{
+	char *dot = strchr(name, '.');
+	if (dot == NULL)
+		return error_set(
+			NB_ERR_USAGE, "'%.*s' is not target NAME.KEY", JOB_QUOTE_MAX, name);
+	const char *engine = lines_trim(name + strlen("target"), dot);
+	int rc = job_target_find(job, engine) == NULL ? job_target_add(job, engine) : NB_OK;
+	return rc == NB_OK ? job_target_set(job_target_find(job, engine), dot + 1, value) : rc;
+}
+
 int
 nb_job_set(struct nb_job *job, const char *assignment)
 {
@@ -280,11 +304,16 @@ nb_job_set(struct nb_job *job, const char *assignment)
 		char *value = lines_trim(equals + 1, equals + 1 + strlen(equals + 1));
 		*equals = '\0';
 		char *dot = strrchr(copy, '.');
-		if (dot != NULL) {
-			section = lines_trim(copy, dot);
-			key = dot + 1;
+		if (is_of_target(copy)) {
+			lines_trim(copy, equals);
+			rc = set_target(job, copy, value);
+		} else {
+			if (dot != NULL) {
+				section = lines_trim(copy, dot);
+				key = dot + 1;
+			}
+			rc = set_by_names(job, section, lines_trim(key, equals), value);
 		}
-		rc = set_by_names(job, section, lines_trim(key, equals), value);
 	}
 	free(copy);
 	return rc;
@@ -356,6 +385,7 @@ write_job(FILE *to, const struct nb_job *job, const struct nb_job *defaults)
 	int rc = write_keys(to, job, defaults, true, false);
 	for (size_t k = 0; rc == NB_OK && k < job->kind_count; k++)
 		kind_write(to, &job->kinds[k]);
+	job_targets_write(to, job);
 	if (rc == NB_OK && job->load != NULL) {
 		fputs("\n[load]\n", to);
 		rc = write_keys(to, job->load, defaults->load, false, true);

@@ -3,6 +3,7 @@
 #define WORKLOAD_JOB_H
 /** Jobs from inside: the table of keys, and their values as texts. */
 #include <stdbool.h>
+#include <stdio.h>
 
 #include <mininb/job.h>
 
@@ -124,6 +125,25 @@ job_add_group(struct nb_job *job, const struct nb_group *defaults, const char *n
 NB_MUST_CHECK int
 job_assign(struct nb_job *job, struct nb_group *group, const struct job_key *key,
 	const char *text);
+
+/** Append a section [target], without a key. NB_ERR_USAGE: it is no name of an engine. */
+NB_MUST_CHECK int
+job_target_add(struct nb_job *job, const char *name);
+
+/** NULL: there is none. */
+struct nb_target *
+job_target_find(const struct nb_job *job, const char *name);
+
+/** Set one of its keys. NB_ERR_USAGE "KEY: ...". */
+NB_MUST_CHECK int
+job_target_set(struct nb_target *target, const char *key, const char *value);
+
+/** All, as a file has them. */
+void
+job_targets_write(FILE *to, const struct nb_job *job);
+
+void
+job_targets_destroy(struct nb_job *job);
 
 /** Path of the preset; NB_ERR_USAGE names the nearest. *out is yours to free(). */
 NB_MUST_CHECK int

@@ -12,14 +12,17 @@
 #include "base/error.h"
 #include "base/ini.h"
 #include "workload/job.h"
+#include "target/spec.h"
 #include "workload/kinds.h"
 
 struct reader {
 	struct nb_job *job;
 	struct nb_group defaults;
-	bool is_workload;       /* the section is [workload] */
-	struct nb_group *group; /* of the section; of [workload]: the defaults */
-	struct nb_kind *kind;   /* of the section; NULL: it is another section */
+	bool is_workload;               /* the section is [workload] */
+	struct nb_group *group;         /* of the section; of [workload]: the defaults */
+	struct nb_kind *kind;           /* of the section; NULL: it is another section */
+	struct nb_target *target;       /* likewise */
+	struct target_spec target_keys; /* that the section has */
 	/* of each key of the section, then of each kind; 0: it is not there */
 	size_t key_lines[JOB_KEYS_MAX + NB_KINDS_MAX];
 	size_t workload_line, load_line, group_lines[NB_GROUPS_MAX];
@@ -83,12 +86,41 @@ begin_kind(struct reader *reader, const char *name)
 	return rc;
 }
 
+/** [target] or [target NAME]. */
+static int
+begin_target(struct reader *reader, const struct ini_line *line)
+{
+	struct nb_job *job = reader->job;
+	const char *name = line->section + strlen("target");
+	name += strspn(name, " \t");
+	if (job_target_find(job, name) != NULL)
+		return error_set(NB_ERR_USAGE, "[%s] comes twice", line->section);
+	int rc = job_target_add(job, name);
+	if (rc == NB_OK)
+		reader->target = job_target_find(job, name);
+	return rc;
+}
+
+static int
+take_target_key(struct reader *reader, const struct ini_line *line)
+{
+	if (target_spec_has(&reader->target_keys, line->key))
+		return error_set(
+			NB_ERR_USAGE, "'%s' comes twice in [%s]", line->key, line->section);
+	int rc = target_spec_set(&reader->target_keys, line->key, line->value);
+	return rc == NB_OK ? job_target_set(reader->target, line->key, line->value) : rc;
+}
+
 static int
 begin_section(struct reader *reader, const struct ini_line *line)
 {
 	memset(reader->key_lines, 0, sizeof(reader->key_lines));
+	target_spec_destroy(&reader->target_keys);
 	reader->is_workload = false;
 	reader->kind = NULL;
+	reader->target = NULL;
+	if (strcmp(line->section, "target") == 0 || strncmp(line->section, "target ", 7) == 0)
+		return begin_target(reader, line);
 	if (strncmp(line->section, "kind ", 5) == 0)
 		return begin_kind(reader, line->section + 5);
 	if (strcmp(line->section, "workload") == 0)
@@ -104,6 +136,8 @@ take_line(void *arg, const struct ini_line *line)
 	struct reader *reader = arg;
 	if (line->key == NULL)
 		return begin_section(reader, line);
+	if (reader->target != NULL)
+		return take_target_key(reader, line);
 	if (reader->kind != NULL)
 		return kind_set(reader->kind, line->key, line->value);
 	struct job_key share;
@@ -147,6 +181,7 @@ read_job(struct nb_job **out, const char *name, const char *path)
 	if (rc == NB_OK) {
 		rc = read_file(&reader, path);
 		job_group_destroy(&reader.defaults);
+		target_spec_destroy(&reader.target_keys);
 	}
 	if (rc == NB_OK)
 		*out = reader.job;

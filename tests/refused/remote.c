@@ -18,7 +18,12 @@
 #ifndef REMOTE_CAPS
 #define REMOTE_CAPS 0
 #endif
-#ifndef REMOTE_SERVER
+#ifdef REMOTE_SCRIPT
+#define REMOTE_SERVER \
+	"command = " REMOTE_SCRIPT " --file {dir}/data unix:{socket}\n" \
+	"address = unix:{socket}\n" \
+	"durability.none =\n"
+#else
 #define REMOTE_SERVER NULL
 #endif
 

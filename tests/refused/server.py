@@ -17,7 +17,6 @@ args.add_argument("--ignore", default="", help="a signal that does nothing")
 args.add_argument("--print", default="", help="a line of output")
 args.add_argument("address")
 args = args.parse_args()
-print(args.print, flush=True)
 records = {}
 left = args.die_after
 if args.file and os.path.exists(args.file):
@@ -77,4 +76,5 @@ if args.address.startswith("unix:"):
 else:
     host, port = args.address.rsplit(":", 1)
     server = Tcp((host, int(port)), Client)
+print(args.print, flush=True)
 server.serve_forever()

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The servers of a run. Private ones are started before the database is opened, and stopped when
+ * what was written was read back, so one start serves all phases. What they print goes to
+ * <path>/logs/server/<time>/<engine>.log, and `latest` leads to the last time.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "run/options.h"
+#include "run/run.h"
+
+int
+run_find_servers(struct nb_run *run)
+{
+	return engine_servers(&run->servers, &run->target_spec, &run->engine->table,
+		run->options.servers, run->job);
+}
+
+const struct addresses *
+run_addresses(const struct nb_run *run)
+{
+	return run->target != NULL ? target_addresses(run->target) : &run->servers;
+}
+
+void
+run_forget_placeholders(struct nb_run *run)
+{
+	struct placeholder *it = run->placeholders;
+	for (; it != NULL && it->name != NULL; it++) {
+		free((char *)it->name);
+		free((char *)it->text);
+	}
+	free(run->placeholders);
+}
+
+/** {option:NAME} of each option of the engine; "" if it is not set. */
+static int
+make_placeholders(struct nb_run *run)
+{
+	const struct nb_option *option = run->engine->table.options;
+	size_t count = 0;
+	while (option != NULL && option[count].name != NULL)
+		count++;
+	run->placeholders = calloc(count + 1, sizeof(*run->placeholders));
+	for (size_t i = 0; run->placeholders != NULL && i < count; i++) {
+		char value[4096] = "", *name;
+		if (run->values[i].is_set != 0)
+			option_value_text(&option[i], &run->values[i], value, sizeof(value));
+		if (asprintf(&name, "option:%s", option[i].name) < 0)
+			return error_memory();
+		run->placeholders[i] = (struct placeholder){name, strdup(value)};
+		if (run->placeholders[i].text == NULL)
+			return error_memory();
+	}
+	return run->placeholders != NULL ? NB_OK : error_memory();
+}
+
+int
+run_check_target(struct nb_run *run)
+{
+	struct tm now;
+	time_t seconds = time(NULL);
+	if (run->target_spec.texts[TARGET_COMMAND] == NULL)
+		return NB_OK;
+	int rc = make_placeholders(run);
+	if (rc != NB_OK)
+		return rc;
+	strftime(run->stamp, sizeof(run->stamp), "%Y%m%d-%H%M%S", localtime_r(&seconds, &now));
+	if (asprintf(&run->logs, "%s/logs/server/%s", run->options.path, run->stamp) < 0) {
+		run->logs = NULL;
+		return error_memory();
+	}
+	const struct target_place place = {.name = run->engine->table.name,
+		.directory = run->path,
+		.logs = run->logs,
+		.cache_bytes = run->options.cache_bytes,
+		.sessions = run->options.threads * run->options.procs,
+		.durability = run->durability,
+		.placeholders = run->placeholders};
+	return target_new(&run->target, &run->target_spec, &place);
+}
+
+/** `latest`, beside the directory, leads to it. */
+static int
+link_latest(const char *directory)
+{
+	char *link, *temporary = NULL;
+	const char *name = strrchr(directory, '/') + 1;
+	int rc = error_memory();
+	if (asprintf(&link, "%.*slatest", (int)(name - directory), directory) < 0)
+		return rc;
+	if (asprintf(&temporary, "%s.%ld", link, (long)getpid()) >= 0)
+		rc = symlink(name, temporary) == 0 && rename(temporary, link) == 0
+			? NB_OK
+			: error_system("%s", link);
+	free(temporary);
+	free(link);
+	return rc;
+}
+
+int
+run_start_target(struct nb_run *run)
+{
+	if (run->target == NULL)
+		return NB_OK;
+	run_begin_phase(run, "start server");
+	run_tell(run, 0, 0);
+	int rc = nb_tree_make(run->logs);
+	if (rc == NB_OK)
+		rc = link_latest(run->logs);
+	return rc == NB_OK ? target_start(run->target) : rc;
+}
+
+/** Its end explains the engine's failure; the news of it may come a moment later. */
+static int
+explain(struct nb_run *run, int rc)
+{
+	enum { LOOKS = 50, PAUSE_US = 2000 };
+	char text[WORKER_TEXT];
+	snprintf(text, sizeof(text), "%s", nb_error_text());
+	for (int i = 0; i < LOOKS; i++) {
+		if (target_look(run->target) != NB_OK)
+			return error_prefix(NB_FAIL, "%s", text);
+		usleep(PAUSE_US);
+	}
+	return error_set(rc, "%s", text);
+}
+
+int
+run_stop_target(struct nb_run *run, int rc)
+{
+	char text[WORKER_TEXT];
+	if (run->target == NULL)
+		return rc;
+	if (rc == NB_OK)
+		rc = target_look(run->target);
+	else if (rc != NB_ERR_INTERRUPTED)
+		rc = explain(run, rc);
+	snprintf(text, sizeof(text), "%s", nb_error_text());
+	run_begin_phase(run, "stop server");
+	run_tell(run, 0, 0);
+	if (target_stop(run->target) != NB_OK)
+		log_message(NB_LOG_WARNING, "%s", nb_error_text());
+	return rc == NB_OK ? NB_OK : error_set(rc, "%s", text);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TARGET_SERVER_H
+#define TARGET_SERVER_H
+/** One private server, and command lines that prepare it. */
+#include <sys/types.h>
+
+#include "target/guard.h"
+#include "target/spec.h"
+#include "target/target.h"
+
+enum { SERVER_NAME = 96, SERVER_SOCKET = 100 /* bytes of {socket}, at most */ };
+
+/** What all servers of a target have. */
+struct server_common {
+	const struct target_spec *spec;
+	const struct target_place *place;
+	char *directory; /* absolute, "<database>/server" */
+	size_t count;
+	struct guard_user user, *as; /* as: NULL: ourselves */
+	char user_name[64];
+	cpu_set_t cpus, *on; /* on: NULL: any */
+	char cache[24], cache_mib[24], sessions[16], connections[16];
+	char *addresses; /* "A B C", of all; owned; NULL: not known yet */
+};
+
+struct server {
+	const struct server_common *common;
+	struct guard guard;
+	int lock;               /* -1: none */
+	char name[SERVER_NAME]; /* for messages: "redis server 2" */
+	char number[8], port[8];
+	char *directory, *log; /* owned */
+	char socket_dir[SERVER_SOCKET], socket[SERVER_SOCKET + 4];
+	char *address;  /* owned */
+	off_t log_size; /* when it was started */
+};
+
+/** The name of a level of durability. */
+const char *
+target_level(uint32_t durability);
+
+/** Number `number`, from 1 up. Destroy it also after a failure. */
+NB_MUST_CHECK int
+server_create(struct server *server, const struct server_common *common, size_t number);
+
+/** Stop it, if it runs. */
+void
+server_destroy(struct server *server);
+
+/** Whether all of its command lines can be made. */
+NB_MUST_CHECK int
+server_check(const struct server *server);
+
+/** Take its directory, and prepare that if it is new. */
+NB_MUST_CHECK int
+server_prepare(struct server *server);
+
+/** Start it, with a new socket and port. */
+NB_MUST_CHECK int
+server_start(struct server *server);
+
+/** Wait until it is ready. */
+NB_MUST_CHECK int
+server_await(struct server *server);
+
+/** Run the command line `key` in its directory, to its end. */
+NB_MUST_CHECK int
+server_do(struct server *server, enum target_key key);
+
+/** NB_FAIL if it has ended: how, with the last lines of its output. */
+NB_MUST_CHECK int
+server_look(struct server *server);
+
+/** Stop it, in order if it does. NB_FAIL if it had to be killed. Call server_order_stop() first. */
+void
+server_order_stop(struct server *server);
+NB_MUST_CHECK int
+server_stop(struct server *server);
+
+#endif /* TARGET_SERVER_H */

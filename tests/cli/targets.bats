@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2154 # output and stderr are set by run
+# Private servers: started, awaited, watched and stopped. server.py is one.
+
+bats_require_minimum_version 1.5.0
+
+load helper
+
+setup()
+{
+	: "${MININB:?}" "${MININB_TEST_PLUGINS:?}" "${MININB_TEST_SERVER:?}"
+	export LC_ALL=C
+	mkdir "$BATS_TEST_TMPDIR/work"
+	cd "$BATS_TEST_TMPDIR/work" || return
+	served=$MININB_TEST_PLUGINS/served.so
+	kept=$MININB_TEST_PLUGINS/served_kept.so
+	pid=
+}
+
+# No server is left that was started below this directory.
+nobody_is_left()
+{
+	for _ in {1..500}; do
+		pgrep -f "server.py.*$PWD/" >/dev/null || return 0
+		sleep 0.02
+	done
+	pgrep -af "server.py.*$PWD/"
+	return 1
+}
+
+# A job of few operations, with the lines of standard input in its section [target].
+job()
+{
+	printf '[workload]\nrecords = 100\nvalue-size = 10\n[target]\n' >job.ini
+	cat >>job.ini
+	printf '[run]\nread = 1\nupdate = 1\ncount = %s\n' "${1-200}" >>job.ini
+}
+
+@test "a client starts its own server, and stops it in order" {
+	mininb 0 run -w ycsb-a -d "$served" --set records=100 -c 200 -t 2
+	matches "$output" 'Server  *: unix:/[^ ]*mininb-server-'
+	contains "$output" "start server "
+	contains "$(<nb/logs/server/latest/served.log)" "stopped in order"
+	nobody_is_left
+	run ! compgen -G "$(sed -n 's/^Server *: unix:\(.*\)\/s$/\1/p' <<<"$output")"
+}
+
+@test "a server that keeps its data has them for the next command, and --fresh removes them" {
+	mininb 0 keys -c 100
+	mininb 0 put -d "$kept" -c 100
+	mininb 0 get -d "$kept" -c 100
+	contains "$output" "Not found         : 0"
+	mininb 0 put -d "$kept" -c 10 --fresh
+	mininb 3 get -d "$kept" -c 100
+	contains "$stderr" "90"
+	nobody_is_left
+}
+
+@test "several servers share the records, and another number of them is refused" {
+	job <<<'count = 3'
+	mininb 0 load -w ./job.ini -d "$kept"
+	mininb 0 run -w ./job.ini -d "$kept"
+	equals "$(grep -c '^Server ' <<<"$output")" 3
+	for i in 1 2 3; do
+		[[ -s nb/served_kept/server/$i/data && -s nb/logs/server/latest/served_kept-$i.log ]]
+		[[ $(jq length "nb/served_kept/server/$i/data") -gt 10 ]]
+	done
+	mininb 1 run -w ./job.ini -d "$kept" --set target.count=2
+	contains "$stderr" "the database was made with another number of servers than 2; use that count, or --fresh"
+	nobody_is_left
+}
+
+@test "a section is for the engine that it names, or for all, which then are clients" {
+	job <<<'cpus = 0'
+	mininb 2 run -w ./job.ini -d memory
+	contains "$stderr" "memory runs within mininb and connects to no server; omit [target]"
+	sed -i 's/^\[target\]/[target served]/' job.ini
+	mininb 0 run -w ./job.ini -d "$served,memory"
+	nobody_is_left
+}
+
+@test "vs starts servers for both engines" {
+	mininb 0 vs -d "$served,$kept" -w ycsb-c --set records=50 -c 100 --runs=2 --quiet
+	nobody_is_left
+}
+
+@test "what is wrong in a section is refused before anything is written" {
+	local lines message
+	while IFS='|' read -r lines message; do
+		job <<<"$lines"
+		mininb 2 run -w ./job.ini -d "$served"
+		contains "$stderr" "$message"
+	done <<-'END'
+		colour = red|a target has no key 'colour'
+		count = 0|count: must be 1 to 256
+		cpus = 0-|cpus: '0-' is not a list of CPUs
+		ready = soon|ready: must be connect or output:TEXT, not 'soon'
+		command = "x|command: '"x' lacks the end of a quote
+		command = cat {nothing}|target: there is no placeholder {nothing}
+		stop-timeout = 5 cats|stop-timeout:
+		address = nowhere|target: address: 'nowhere' lacks its port
+	END
+	[[ ! -e nb ]]
+	mininb 1 run -w ycsb-c -d "$served" --set "target.command=no-such-program {socket}" \
+		--set target.package=a-package
+	contains "$stderr" "no-such-program: the program is not in \$PATH; install it: apt-get install a-package, or name a running server with --servers"
+	mininb 1 run -w ycsb-c -d "$served" --durability=commit --set "target.command=cat {durability}"
+	contains "$stderr" "no key durability.commit says how to start a served server at that level"
+	[[ ! -e nb ]]
+}
+
+@test "a section names a server that runs, by its address alone" {
+	job <<<"address = unix:$PWD/socket"
+	"$MININB_TEST_SERVER" "unix:$PWD/socket" >log 3>&- &
+	pid=$!
+	until [[ -S socket ]]; do sleep 0.01; done
+	mininb 0 run -w ./job.ini -d "$served"
+	contains "$output" "Server            : unix:$PWD/socket"
+	[[ ! -e nb/logs ]]
+}
+
+@test "a server that dies at its start is a failure with the end of its output" {
+	job <<<'command = sh -c "echo one; echo two; echo three; echo four; exit 5" {dir}'
+	mininb 1 run -w ./job.ini -d "$served"
+	contains "$stderr" "the served server ended with status 5 before it was ready, after it had printed: two|three|four ("
+	contains "$stderr" "logs/server/"
+	nobody_is_left
+}
+
+@test "a server that is never ready, and ignores its stop signal, is killed" {
+	job <<-END
+		command = $MININB_TEST_SERVER --print hello --ignore TERM unix:{socket_dir}/other
+		start-timeout = 1s
+		stop-timeout = 100ms
+	END
+	mininb 1 run -w ./job.ini -d "$served"
+	contains "$stderr" "the served server is not ready after 1s (start-timeout), after it had printed: hello ("
+	nobody_is_left
+}
+
+@test "a server that ignores its stop signal is killed at the end, and that is a warning" {
+	job <<-END
+		command = $MININB_TEST_SERVER --ignore TERM unix:{socket}
+		stop-timeout = 100ms
+	END
+	mininb 0 run -w ./job.ini -d "$served"
+	contains "$stderr" "the served server did not stop within 100ms (stop-timeout), so mininb killed it"
+	nobody_is_left
+}
+
+@test "a server that dies in the middle ends the run with both failures and a partial result" {
+	job 100000 <<<"command = $MININB_TEST_SERVER --die-after 700 unix:{socket}"
+	mininb 1 run -w ./job.ini -d "$served"
+	contains "$stderr" "the server closed the connection"
+	contains "$stderr" "the served server ended with status 7 during the run, after it had printed: no luck any more"
+	contains "$output" "partial"
+	nobody_is_left
+}
+
+@test "kill -9 of mininb stops the server in order, and the next run waits for that" {
+	mininb 0 keys -c 100
+	mininb 0 put -d "$kept" -c 100
+	job <<<'count = 1'
+	"$MININB" run -w ./job.ini -d "$kept" --set duration=60s --quiet >out 2>&1 3>&- &
+	pid=$!
+	timeout 20 bash -c "until pgrep -f 'server.py.*$PWD/' >/dev/null; do sleep 0.01; done"
+	kill -KILL "$pid"
+	wait "$pid" || true
+	mininb 0 get -d "$kept" -c 100
+	contains "$output" "Not found         : 0"
+	nobody_is_left
+}
+
+@test "an interrupt stops the server in order" {
+	job <<<'stop-timeout = 20s'
+	"$MININB" run -w ./job.ini -d "$served" --set duration=60s --set records=10 >out 2>&1 3>&- &
+	pid=$!
+	until grep -q '^' nb/logs/server/latest/served.log 2>/dev/null; do sleep 0.01; done
+	kill -TERM "$pid"
+	local status=0
+	wait "$pid" || status=$?
+	equals "$status" 130
+	nobody_is_left
+	contains "$(<nb/logs/server/latest/served.log)" "stopped in order"
+}
+
+@test "prepare runs once, ready may be a line of output, and stop a command" {
+	job <<-END
+		prepare = sh -c "echo prepared >>{dir}/../count; touch {dir}/made"
+		command = sh -c "test -e {dir}/made && exec $MININB_TEST_SERVER --print 'is ready' --file {dir}/data unix:{socket}"
+		ready = output:is ready
+		stop = pkill -TERM -f {socket}
+	END
+	mininb 0 run -w ./job.ini -d "$served"
+	mininb 0 run -w ./job.ini -d "$served"
+	equals "$(wc -l <nb/served/server/count)" 1
+	contains "$(<nb/logs/server/latest/served.log)" "stopped in order"
+	nobody_is_left
+}
+
+@test "join runs once, with all addresses, and ports are free ones" {
+	job <<-END
+		count = 2
+		command = $MININB_TEST_SERVER 127.0.0.1:{port}
+		address = 127.0.0.1:{port}
+		bus = yes
+		join = sh -c "echo {addresses} >>{dir}/../joins"
+	END
+	mininb 0 run -w ./job.ini -d "$served"
+	mininb 0 run -w ./job.ini -d "$served"
+	matches "$(<nb/served/server/joins)" '^127.0.0.1:[0-9]+ 127.0.0.1:[0-9]+$'
+	nobody_is_left
+}
+
+@test "cpus and cache reach the server, and a job is written with its sections" {
+	job <<-END
+		cpus = 0
+		command = sh -c "grep Cpus_allowed_list /proc/self/status; echo {cache} {cache_mib} {sessions}; exec $MININB_TEST_SERVER unix:{socket}"
+	END
+	mininb 0 run -w ./job.ini -d "$served" --cache=2MiB -t 3 --output=result.json
+	matches "$(<nb/logs/server/latest/served.log)" 'Cpus_allowed_list:[[:space:]]0
+2097152 2 3'
+	mininb 0 rerun result.json --quiet
+}
