@@ -103,32 +103,52 @@ histogram_at(const struct nb_histogram *histogram, size_t index)
 	return histogram->counts[index] & ~HISTOGRAM_MARK;
 }
 
+/** Sum, minimum and maximum of values whose buckets alone have been counted. */
+struct histogram_sums {
+	uint128 sum;
+	uint64_t min, max; /* UINT64_MAX and 0: there are none */
+};
+
 /**
- * Count values. Without a call or a division; the branch of the mark is taken only for values
- * within 1/1024 of a bound above 2 us. Sum, minimum and maximum are in registers meanwhile: in
- * memory, each value would wait for the one before to be stored and loaded again.
+ * Count a value but for its part of the sums. Without a call or a division; the branch of the mark
+ * is taken only for values within 1/1024 of a bound above 2 us.
+ */
+static inline void
+histogram_add_part(
+	struct nb_histogram *histogram, struct histogram_sums *sums, uint64_t value_ns)
+{
+	sums->sum += value_ns;
+	sums->min = value_ns < sums->min ? value_ns : sums->min;
+	sums->max = value_ns > sums->max ? value_ns : sums->max;
+	uint64_t counted = value_ns < HISTOGRAM_HOUR ? value_ns : HISTOGRAM_HOUR;
+	/* Whole for a thread that looks at it meanwhile (histogram_peek). */
+	uint64_t *place = &histogram->counts[histogram_index(counted)];
+	uint64_t now = __atomic_load_n(place, __ATOMIC_RELAXED) + 1;
+	__atomic_store_n(place, now, __ATOMIC_RELAXED);
+	if (__builtin_expect((now & HISTOGRAM_MARK) != 0, 0))
+		histogram_add_at_bound(histogram, value_ns);
+}
+
+/** The sums of what histogram_add_part() counted. */
+static inline void
+histogram_add_sums(struct nb_histogram *histogram, const struct histogram_sums *sums)
+{
+	histogram->sum += sums->sum;
+	histogram->min = sums->min < histogram->min ? sums->min : histogram->min;
+	histogram->max = sums->max > histogram->max ? sums->max : histogram->max;
+}
+
+/**
+ * Count values. The sums are in registers meanwhile: in memory, each value would wait for the one
+ * before to be stored and loaded again.
  */
 static inline void
 histogram_add_block(struct nb_histogram *histogram, const uint64_t *values_ns, size_t count)
 {
-	uint128 sum = 0;
-	uint64_t min = histogram->min, max = histogram->max;
-	for (size_t j = 0; j < count; j++) {
-		uint64_t value = values_ns[j];
-		sum += value;
-		min = value < min ? value : min;
-		max = value > max ? value : max;
-		uint64_t counted = value < HISTOGRAM_HOUR ? value : HISTOGRAM_HOUR;
-		/* Whole for a thread that looks at it meanwhile (histogram_peek). */
-		uint64_t *place = &histogram->counts[histogram_index(counted)];
-		uint64_t now = __atomic_load_n(place, __ATOMIC_RELAXED) + 1;
-		__atomic_store_n(place, now, __ATOMIC_RELAXED);
-		if (__builtin_expect((now & HISTOGRAM_MARK) != 0, 0))
-			histogram_add_at_bound(histogram, value);
-	}
-	histogram->sum += sum;
-	histogram->min = min;
-	histogram->max = max;
+	struct histogram_sums sums = {.min = UINT64_MAX};
+	for (size_t j = 0; j < count; j++)
+		histogram_add_part(histogram, &sums, values_ns[j]);
+	histogram_add_sums(histogram, &sums);
 }
 
 static inline void

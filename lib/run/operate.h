@@ -206,6 +206,29 @@ multi_get(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	return other != NB_OK ? other : rc;
 }
 
+/** The calls of a transaction between its begin and its end; `is_read` is a constant. */
+static ALWAYS_INLINE int
+do_records(struct job_worker *worker, const struct ops_op *op, bool is_read, bool is_sample,
+	uint32_t clock_kind, struct span *out, bool *is_missing)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	const struct nb_slice *keys = op->keys, *values = op->values;
+	int32_t *answers = worker->found_answers;
+	struct span span = *out; /* its sums are in registers: each record adds to them */
+	int rc = NB_OK;
+	for (uint32_t k = 0, items = op->items; k < items && rc == NB_OK; k++) {
+		rc = is_read ? get(worker, engine, keys[k], op, k, is_sample, clock_kind, &span)
+			     : put(worker, engine->put, keys[k], values[k], &span);
+		answers[k] = rc;
+		if (rc == NB_NOT_FOUND) {
+			*is_missing = true;
+			rc = NB_OK;
+		}
+	}
+	*out = span;
+	return rc;
+}
+
 /** A transaction ends in all that it did, or in nothing. */
 static int
 transaction(struct job_worker *worker, const struct ops_op *op, bool is_sample,
@@ -217,16 +240,8 @@ transaction(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	int rc = engine->begin(worker->session, is_read ? NB_TXN_READ_ONLY : 0);
 	if (rc != NB_OK)
 		return rc;
-	for (uint32_t k = 0; k < op->items && rc == NB_OK; k++) {
-		rc = is_read
-			? get(worker, engine, op->keys[k], op, k, is_sample, clock_kind, span)
-			: put(worker, engine->put, op->keys[k], op->values[k], span);
-		worker->found_answers[k] = rc;
-		if (rc == NB_NOT_FOUND) {
-			is_missing = true;
-			rc = NB_OK;
-		}
-	}
+	rc = is_read ? do_records(worker, op, true, is_sample, clock_kind, span, &is_missing)
+		     : do_records(worker, op, false, is_sample, clock_kind, span, &is_missing);
 	if (rc == NB_OK)
 		rc = engine->commit(worker->session);
 	else

@@ -28,11 +28,12 @@ enum {
 static inline __attribute__((always_inline)) void
 worker_consume(struct nb_slice value)
 {
-	const volatile uint8_t *bytes = value.data;
-	for (size_t at = 0; at < value.size; at += WORKER_LINE)
-		(void)bytes[at];
-	if (value.size > 0)
-		(void)bytes[value.size - 1];
+	if (value.size == 0)
+		return;
+	const volatile uint8_t *at = value.data, *last = at + value.size - 1;
+	for (; at < last; at += WORKER_LINE)
+		(void)*at;
+	(void)*last;
 }
 
 /** Whether bytes that were lent can be read; if not, worker_refuse() or engine_refuse_size(). */

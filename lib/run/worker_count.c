@@ -32,45 +32,19 @@ sum_bytes(const struct job_worker *worker, uint64_t from, uint64_t until, uint64
 	return sum;
 }
 
-/** Service times of the operations of `bits`, faster where these follow each other. How many. */
-static size_t
-list_times(uint64_t *times_ns, const struct clock *clock, const struct job_taken *taken,
-	uint64_t bits)
-{
-	size_t count = 0;
-	uint64_t lowest = bits & -bits;
-	if (bits != 0 && ((bits + lowest) & bits) == 0) {
-		const uint64_t *ticks = &taken->ticks[__builtin_ctzll(bits)];
-		size_t all = 64 - (size_t)(__builtin_ctzll(bits) + __builtin_clzll(bits));
-		for (; count < all; count++)
-			times_ns[count] = clock_ns(clock, ticks[count]);
-		return count;
-	}
-	for (; bits != 0; bits &= bits - 1)
-		times_ns[count++] = clock_ns(clock, taken->ticks[__builtin_ctzll(bits)]);
-	return count;
-}
-
-/** Count operations of one kind: their service times and answers. Returns how many NB_OK had. */
+/** Count answers other than NB_OK of the operations of `bits`, which are of one kind. How many. */
 static uint64_t
-count_kind(struct job_worker *worker, uint32_t kind, uint64_t bits)
+note_others(struct job_counts *counts, const struct job_taken *taken, uint64_t bits)
 {
-	const struct clock *clock = worker->plan->clock;
-	const struct job_taken *taken = worker->taken;
-	struct job_counts *counts = &worker->counts[kind];
-	uint64_t times_ns[OPS_STRATUM];
-	size_t timed = list_times(times_ns, clock, taken, bits & taken->stamped);
-	histogram_add_block(counts->service, times_ns, timed);
-	uint64_t missed = bits & taken->misses, exist = bits & taken->exist;
-	uint64_t done = (uint64_t)__builtin_popcountll(bits & ~missed & ~exist);
-	note_answer(counts, NB_OK, done);
-	if (missed != 0)
-		note_answer(counts, NB_NOT_FOUND, (uint64_t)__builtin_popcountll(missed));
-	if (exist != 0)
-		note_answer(counts, NB_EXISTS, (uint64_t)__builtin_popcountll(exist));
+	uint64_t missed = (uint64_t)__builtin_popcountll(bits & taken->misses);
+	uint64_t exist = (uint64_t)__builtin_popcountll(bits & taken->exist);
+	if (missed > 0)
+		note_answer(counts, NB_NOT_FOUND, missed);
+	if (exist > 0)
+		note_answer(counts, NB_EXISTS, exist);
 	for (uint64_t left = bits & taken->conflicted; left != 0; left &= left - 1)
 		note_answer(counts, NB_CONFLICT, taken->conflicts[__builtin_ctzll(left)]);
-	return done;
+	return missed + exist;
 }
 
 /** Bits from..until - 1. */
@@ -85,9 +59,19 @@ bits_of(uint64_t from, uint64_t until)
 static void
 count_uniform(struct job_worker *worker, uint64_t from, uint64_t until)
 {
+	const struct clock *clock = worker->plan->clock;
 	const struct job_taken *taken = worker->taken;
 	struct job_counts *counts = &worker->counts[worker->only];
-	uint64_t done = count_kind(worker, worker->only, bits_of(from, until));
+	uint64_t times_ns[OPS_STRATUM], count = until - from, timed = 0;
+	uint64_t bits = bits_of(from, until);
+	for (; taken->stamped == UINT64_MAX && timed < count; timed++)
+		times_ns[timed] = clock_ns(clock, taken->ticks[from + timed]);
+	for (uint64_t left = timed == 0 ? taken->stamped & bits : 0; left != 0;
+		left &= left - 1)
+		times_ns[timed++] = clock_ns(clock, taken->ticks[__builtin_ctzll(left)]);
+	histogram_add_block(counts->service, times_ns, timed);
+	uint64_t done = count - note_others(counts, taken, bits);
+	note_answer(counts, NB_OK, done);
 	counts->records += worker->only == NB_OP_DELETE ? 0 : done;
 	counts->bytes += sum_bytes(worker, from, until, done);
 	if (worker->measured == 0)
@@ -113,44 +97,39 @@ skip_warmup(struct job_worker *worker, uint64_t from, uint64_t until)
 	return from;
 }
 
-/** Response times, and what was moved, of operations of one kind. */
+/** What operations of one kind of a block came to. */
+struct of_kind {
+	struct histogram_sums times;
+	uint64_t count, records, bytes;
+};
+
+/** Add what the operations [from, until) of each kind came to, and their histograms' counts. */
 static void
-count_moved(struct job_worker *worker, uint32_t kind, uint64_t bits)
+sum_kinds(struct job_worker *worker, struct of_kind *kinds, uint64_t from, uint64_t until)
 {
 	const struct clock *clock = worker->plan->clock;
 	const struct job_taken *taken = worker->taken;
-	struct job_counts *counts = &worker->counts[kind];
-	uint64_t records = 0, bytes = 0, waits_ns[OPS_STRATUM], waited = 0;
-	for (uint64_t left = bits; left != 0; left &= left - 1) {
-		int j = __builtin_ctzll(left);
-		records += taken->records[j];
-		bytes += taken->bytes[j];
+	for (uint64_t j = from; j < until; j++) {
+		uint32_t kind = taken->ops[j].kind;
+		struct of_kind *its = &kinds[kind];
+		struct job_counts *counts = &worker->counts[kind];
+		uint64_t ticks = taken->ticks[j];
+		if ((taken->stamped >> j & 1) != 0)
+			histogram_add_part(
+				counts->service, &its->times, clock_ns(clock, ticks));
+		if (counts->response != NULL) {
+			uint64_t wait = taken->begins[j] - taken->due[j];
+			histogram_add(counts->response, clock_ns(clock, wait + ticks));
+		}
+		its->count++;
+		its->records += taken->records[j];
+		its->bytes += taken->bytes[j];
 	}
-	counts->records += records;
-	counts->bytes += bytes;
-	if (counts->response == NULL)
-		return;
-	for (uint64_t left = bits; left != 0; left &= left - 1) {
-		int j = __builtin_ctzll(left);
-		uint64_t wait = taken->begins[j] - taken->due[j];
-		waits_ns[waited++] = clock_ns(clock, wait + taken->ticks[j]);
-	}
-	histogram_add_block(counts->response, waits_ns, waited);
-}
-
-/** Bits of operations [from, until) that are of the kind. */
-static uint64_t
-bits_of_kind(const struct ops_op *ops, uint32_t kind, uint64_t from, uint64_t until)
-{
-	uint64_t bits = 0;
-	for (uint64_t j = until; j-- > from;)
-		bits += bits + (ops[j].kind == kind);
-	return bits << from;
 }
 
 /**
- * count_until() of several kinds, the operations of each together: if they were added one by one,
- * each would wait for the sums of the one before.
+ * count_until() of operations of several kinds, all measured. Their sums are on the stack
+ * meanwhile, and no branch depends on their kinds, which cannot be guessed.
  */
 static void
 count_mixed(struct job_worker *worker, uint64_t from, uint64_t until)
@@ -158,12 +137,23 @@ count_mixed(struct job_worker *worker, uint64_t from, uint64_t until)
 	const struct job_plan *plan = worker->plan;
 	const struct job_taken *taken = worker->taken;
 	const struct moments *moments = &taken->moments;
-	for (uint64_t left = bits_of(from, until); left != 0;) {
-		uint32_t kind = taken->ops[__builtin_ctzll(left)].kind;
-		uint64_t bits = bits_of_kind(taken->ops, kind, from, until);
-		count_kind(worker, kind, bits);
-		count_moved(worker, kind, bits);
-		left &= ~bits;
+	struct of_kind kinds[NB_KINDS_MAX];
+	uint64_t others = taken->misses | taken->exist | taken->conflicted;
+	for (uint32_t left = plan->kinds; left != 0; left &= left - 1)
+		kinds[__builtin_ctz(left)] = (struct of_kind){.times.min = UINT64_MAX};
+	sum_kinds(worker, kinds, from, until);
+	for (others &= bits_of(from, until); others != 0; others &= others - 1) {
+		uint32_t kind = taken->ops[__builtin_ctzll(others)].kind;
+		kinds[kind].count -= note_others(
+			&worker->counts[kind], taken, others & -others);
+	}
+	for (uint32_t left = plan->kinds; left != 0; left &= left - 1) {
+		struct job_counts *counts = &worker->counts[__builtin_ctz(left)];
+		const struct of_kind *its = &kinds[__builtin_ctz(left)];
+		histogram_add_sums(counts->service, &its->times);
+		note_answer(counts, NB_OK, its->count);
+		counts->records += its->records;
+		counts->bytes += its->bytes;
 	}
 	/* Behind a warm-up, what was due and waited did so while others were done. */
 	bool is_from_due = plan->schedule != NULL && plan->warmup_count == 0 &&

@@ -475,3 +475,18 @@ dist_draw_block(
 	}
 #undef LOOP
 }
+
+void
+dist_draw_more(
+	const struct dist *dist, uint64_t *random, uint64_t i, uint32_t count, uint64_t *out)
+{
+	struct dist copy = *dist; /* in registers, as the state is: `out` cannot change them */
+	uint64_t state = *random;
+	if (copy.kind == NB_DIST_UNIFORM)
+		for (uint32_t j = 0; j < count; j++)
+			out[j] = dist_below(&state, copy.n);
+	else
+		for (uint32_t j = 0; j < count; j++)
+			out[j] = dist_draw(&copy, &state, i + j);
+	*random = state;
+}

@@ -56,6 +56,11 @@ void
 dist_draw_block(
 	const struct dist *dist, uint64_t *random, uint64_t i, uint32_t count, uint64_t *out);
 
+/** The same, all from one state, one after the other. */
+void
+dist_draw_more(
+	const struct dist *dist, uint64_t *random, uint64_t i, uint32_t count, uint64_t *out);
+
 /** The rank before scrambling, 0 the most frequent one: for tests of the law. */
 uint64_t
 dist_draw_rank(const struct dist *dist, uint64_t *random, uint64_t i);

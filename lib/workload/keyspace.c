@@ -90,16 +90,15 @@ unpermute(uint64_t x, unsigned bits, uint64_t salt)
 	return x;
 }
 
-/** The number that is written down. */
+/** The number that is written down; `bits` and `salt` are the keyspace's. */
 static inline uint64_t
-in_order(const struct keyspace *space, uint32_t order, uint64_t number)
+in_order(uint32_t order, uint32_t bits, uint64_t salt, uint64_t number)
 {
 	if (order == NB_ORDER_ORDERED)
 		return number;
 	if (order == NB_ORDER_YCSB)
 		return ycsb_hash(number);
-	return space->bits < 64 ? permute(number, space->bits, space->salt)
-				: splitmix64_mix(number + space->salt);
+	return bits < 64 ? permute(number, bits, salt) : splitmix64_mix(number + salt);
 }
 
 static uint64_t
@@ -130,8 +129,7 @@ get_big_endian(const uint8_t *in, size_t size)
 }
 
 static inline size_t
-put_raw(const struct keyspace *space, uint32_t order, size_t size, uint64_t written,
-	uint8_t *out)
+put_raw(uint32_t order, uint64_t salt, size_t size, uint64_t written, uint8_t *out)
 {
 	if (size < 8) {
 		put_big_endian(out, written, size);
@@ -144,7 +142,7 @@ put_raw(const struct keyspace *space, uint32_t order, size_t size, uint64_t writ
 	}
 	uint64_t word = __builtin_bswap64(written), at = 8;
 	memcpy(out, &word, 8);
-	uint64_t state = written ^ space->salt; /* of what follows the first 8 bytes */
+	uint64_t state = written ^ salt; /* of what follows the first 8 bytes */
 	for (; at + 8 <= size; at += 8) {
 		word = splitmix64_next(&state);
 		memcpy(out + at, &word, 8);
@@ -211,16 +209,15 @@ size_t
 keyspace_key(const struct keyspace *space, uint64_t number, uint8_t *out)
 {
 	assert(number < space->numbers);
-	switch (space->format) {
-	case NB_KEY_FILE:
+	if (space->format == NB_KEY_FILE) {
 		keyspace_copy(space, number, 1, out, 0);
 		return space->key_size;
-	case NB_KEY_TEXT:
-		return put_text(space, in_order(space, space->order, number), out);
-	default: /* be64 is raw of 8 bytes */
-		return put_raw(space, space->order, space->key_size,
-			in_order(space, space->order, number), out);
 	}
+	uint64_t written = in_order(space->order, space->bits, space->salt, number);
+	if (space->format == NB_KEY_TEXT)
+		return put_text(space, written, out);
+	/* be64 is raw of 8 bytes */
+	return put_raw(space->order, space->salt, space->key_size, written, out);
 }
 
 bool
@@ -245,64 +242,60 @@ keyspace_number(const struct keyspace *space, struct nb_slice key, uint64_t *num
 
 /* ---- many at once ---- */
 
-/** With constant order and size the switches are none. `size` is of raw keys; 0: they are texts. */
+/**
+ * With constant order, bits and size the switches are none. `size` is of raw keys; 0: they are
+ * texts, whose sizes are written to `slices`.
+ */
 static inline __attribute__((always_inline)) void
-keys_of(const struct keyspace *space, uint32_t order, size_t size, const uint64_t *numbers,
-	uint32_t count, uint8_t *out, size_t stride, struct nb_slice *slices)
+keys_of(const struct keyspace *space, uint32_t order, uint32_t bits, size_t size,
+	const uint64_t *numbers, uint32_t count, uint8_t *out, size_t stride,
+	struct nb_slice *slices)
 {
+	uint64_t salt = space->salt; /* in a register: a byte of `out` could change it */
 	for (uint32_t i = 0; i < count; i++) {
 		uint8_t *key = out + i * stride;
-		uint64_t written = in_order(space, order, numbers[i]);
-		slices[i] = (struct nb_slice){key,
-			size == 0 ? put_text(space, written, key)
-				  : put_raw(space, order, size, written, key)};
+		uint64_t written = in_order(order, bits, salt, numbers[i]);
+		if (size == 0)
+			slices[i].size = put_text(space, written, key);
+		else
+			put_raw(order, salt, size, written, key);
 	}
 }
 
-/** Loops of their own for texts and for the sizes that are asked most; false for keys of a file. */
-static inline __attribute__((always_inline)) bool
-keys_in_order(const struct keyspace *space, uint32_t order, const uint64_t *numbers,
-	uint32_t count, uint8_t *out, size_t stride, struct nb_slice *slices)
+/** Loops of their own for texts and for the sizes that are asked most; not for keys of a file. */
+static inline __attribute__((always_inline)) void
+keys_in_order(const struct keyspace *space, uint32_t order, uint32_t bits,
+	const uint64_t *numbers, uint32_t count, uint8_t *out, size_t stride,
+	struct nb_slice *slices)
 {
+	size_t size = space->key_size;
 	if (space->format == NB_KEY_TEXT)
-		keys_of(space, order, 0, numbers, count, out, stride, slices);
-	else if (space->format != NB_KEY_FILE && space->key_size == 16)
-		keys_of(space, order, 16, numbers, count, out, stride, slices);
-	else if (space->format != NB_KEY_FILE && space->key_size == 8)
-		keys_of(space, order, 8, numbers, count, out, stride, slices);
-	else if (space->format != NB_KEY_FILE)
-		keys_of(space, order, space->key_size, numbers, count, out, stride, slices);
+		keys_of(space, order, bits, 0, numbers, count, out, stride, slices);
+	else if (size == 16)
+		keys_of(space, order, bits, 16, numbers, count, out, stride, slices);
+	else if (size == 8)
+		keys_of(space, order, bits, 8, numbers, count, out, stride, slices);
 	else
-		return false;
-	return true;
-}
-
-static bool
-keys_fast(const struct keyspace *space, const uint64_t *numbers, uint32_t count, uint8_t *out,
-	size_t stride, struct nb_slice *slices)
-{
-#define IN(order) keys_in_order(space, order, numbers, count, out, stride, slices)
-	switch (space->order) {
-	case NB_ORDER_YCSB:
-		return IN(NB_ORDER_YCSB);
-	case NB_ORDER_ORDERED:
-		return IN(NB_ORDER_ORDERED);
-	default:
-		return IN(NB_ORDER_HASHED);
-	}
-#undef IN
+		keys_of(space, order, bits, size, numbers, count, out, stride, slices);
 }
 
 void
 keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t count,
 	uint8_t *out, size_t stride, struct nb_slice *slices)
 {
-	if (keys_fast(space, numbers, count, out, stride, slices))
-		return;
-	for (uint32_t i = 0; i < count; i++) {
-		uint8_t *key = out + i * stride;
-		slices[i] = (struct nb_slice){key, keyspace_key(space, numbers[i], key)};
-	}
+#define IN(order, bits) keys_in_order(space, order, bits, numbers, count, out, stride, slices)
+	if (space->format == NB_KEY_FILE)
+		for (uint32_t i = 0; i < count; i++)
+			keyspace_copy(space, numbers[i], 1, out + i * stride, 0);
+	else if (space->order == NB_ORDER_YCSB)
+		IN(NB_ORDER_YCSB, 64);
+	else if (space->order == NB_ORDER_ORDERED)
+		IN(NB_ORDER_ORDERED, 64);
+	else if (space->bits == 64)
+		IN(NB_ORDER_HASHED, 64);
+	else
+		IN(NB_ORDER_HASHED, space->bits);
+#undef IN
 }
 
 /** memcpy of the sizes that matter is then a load and a store. */

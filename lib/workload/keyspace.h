@@ -39,7 +39,10 @@ keyspace_destroy(struct keyspace *space);
 size_t
 keyspace_key(const struct keyspace *space, uint64_t number, uint8_t *out);
 
-/** The same for `count` numbers, keys `stride` bytes apart. Faster than one by one. */
+/**
+ * The same for `count` numbers, keys `stride` bytes apart. Faster than one by one. `slices` point to
+ * them already, with key_size; of texts they get the sizes.
+ */
 void
 keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t count,
 	uint8_t *out, size_t stride, struct nb_slice *slices);

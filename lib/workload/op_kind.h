@@ -67,6 +67,9 @@ enum {
 #define OP_MASK_FLAGS OP_ITEMS
 	OP_ITEMS_MASK = 0 OP_KINDS(OP_BIT_IF),
 #undef OP_MASK_FLAGS
+#define OP_MASK_FLAGS (OP_NEW | OP_SPACE | OP_RANGE | OP_ITEMS)
+	OP_DRAWN_MASK = ((1u << NB_OP_KINDS) - 1) ^ (0 OP_KINDS(OP_BIT_IF)), /* none of these */
+#undef OP_MASK_FLAGS
 };
 
 /** Whether it has any of the flags. */

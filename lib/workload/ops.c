@@ -389,8 +389,10 @@ is_of_ones(const struct ops_spec *spec)
 int
 ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 {
-	size_t value_size = has_writes(spec) ? spec->values.size : 0;
+	bool writes = has_writes(spec);
+	size_t value_size = writes ? spec->values.size : 0;
 	*maker = (struct ops_maker){.spec = spec,
+		.writes = writes,
 		.key_stride = block_stride(spec->keys->key_size_max),
 		.value_stride = block_stride(value_size),
 		.dist = spec->dist,
@@ -418,11 +420,11 @@ ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 		uint8_t *value = maker->value_bytes + j * maker->value_stride;
 		if (value_size > 0)
 			value_prepare(&spec->values, value);
+		maker->keys[j] = (struct nb_slice){
+			maker->bytes + j * maker->key_stride, spec->keys->key_size};
 		maker->values[j] = (struct nb_slice){value, value_size};
 	}
 	for (uint32_t j = 0; j < maker->block && is_of_ones(spec); j++) {
-		maker->keys[j] = (struct nb_slice){
-			maker->bytes + j * maker->key_stride, spec->keys->key_size};
 		maker->ops[j] = (struct ops_op){.kind = spec->one_kind,
 			.items = 1,
 			.numbers = maker->numbers + j,
@@ -480,6 +482,8 @@ ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRAT
 		while (at < end - begin)
 			kinds[at++] = (uint8_t)kind;
 	}
+	if (size == 0 || kinds[0] == kinds[size - 1])
+		return; /* all are alike, in any order */
 	uint64_t random = splitmix64_mix(spec->seed ^ SHUFFLE_SALT) + stratum;
 	for (uint32_t left = size; left > 1; left--) {
 		/* 32 random bits for a number below 64: the bias is 2^-26 */
@@ -639,18 +643,15 @@ draw_items(struct ops_maker *maker, uint32_t j)
 }
 
 /** The records of an operation after its first one. A long one costs as little as can be. */
-static inline void
+static void
 draw_others(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
 {
-	uint64_t random = maker->random[j], i = maker->first - maker->skipped + j;
-	struct dist dist = maker->dist; /* a copy, which writes to `numbers` cannot change */
-	for (uint32_t k = 1; k < items && dist.kind == NB_DIST_UNIFORM; k++)
-		numbers[k] = dist_below(&random, dist.n);
-	for (uint32_t k = 1; k < items && dist.kind != NB_DIST_UNIFORM; k++)
-		numbers[k] = dist_draw(&dist, &random, i + k);
+	uint64_t i = maker->first - maker->skipped + j;
+	dist_draw_more(&maker->dist, &maker->random[j], i + 1, items - 1, numbers + 1);
+	if (maker->low == 0 && maker->dist.n <= maker->spec->job->records)
+		return; /* what is drawn is the number */
 	for (uint32_t k = 1; k < items; k++)
 		numbers[k] = number_of(maker, numbers[k]);
-	maker->random[j] = random;
 }
 
 /** What a step of operation i adds to a counter. */
@@ -755,28 +756,38 @@ make_step_values(struct ops_maker *maker, uint32_t j, struct ops_op *op)
 	}
 }
 
+/** Values of an operation that puts them. */
+static inline void
+make_op_values(struct ops_maker *maker, uint32_t j, const struct ops_op *op)
+{
+	const struct ops_spec *spec = maker->spec;
+	struct nb_slice *values = maker->values + (op->keys - maker->keys);
+	if (spec->sizes->min != spec->sizes->max) {
+		make_sized_values(maker, j, values, op->keys, op->items);
+		return;
+	}
+	uint64_t version = ops_version(spec, op->index);
+	for (uint32_t k = 0; k < op->items; k++)
+		values_write(&spec->values, (void *)(uintptr_t)values[k].data,
+			maker->value_stride, op->keys[k].data, op->keys[k].size, 1, version);
+}
+
 /** Of operations [begin, begin + count) of the stratum, which stand in maker->ops. */
 static void
 make_values(struct ops_maker *maker, uint32_t begin, uint32_t count)
 {
-	const struct ops_spec *spec = maker->spec;
-	bool is_fixed = spec->sizes->min == spec->sizes->max;
+	uint8_t writes[OPS_STRATUM];
+	uint32_t found = 0; /* listed first: nobody can guess which ones they are */
 	for (uint32_t j = 0; j < count; j++) {
-		struct ops_op *op = &maker->ops[j];
+		writes[found] = (uint8_t)j;
+		found += ops_is_write(maker->ops[j].kind) || maker->ops[j].steps != NULL;
+	}
+	for (uint32_t k = 0; k < found; k++) {
+		struct ops_op *op = &maker->ops[writes[k]];
 		if (op->steps != NULL)
-			make_step_values(maker, begin + j, op);
-		if (!ops_is_write(op->kind))
-			continue;
-		struct nb_slice *values = maker->values + (op->keys - maker->keys);
-		if (!is_fixed) {
-			make_sized_values(maker, begin + j, values, op->keys, op->items);
-			continue;
-		}
-		uint64_t version = ops_version(spec, op->index);
-		for (uint32_t k = 0; k < op->items; k++)
-			values_write(&spec->values, (void *)(uintptr_t)values[k].data,
-				maker->value_stride, op->keys[k].data, op->keys[k].size, 1,
-				version);
+			make_step_values(maker, begin + writes[k], op);
+		else
+			make_op_values(maker, begin + writes[k], op);
 	}
 }
 
@@ -836,6 +847,20 @@ make_plain(struct ops_maker *maker)
 	return count;
 }
 
+/** Whether each stratum draws a record for each operation: all that those of some kinds take. */
+static inline bool
+draws_all(const struct ops_spec *spec)
+{
+	return spec->has_draws && !spec->is_array && spec->again == NULL;
+}
+
+/** Whether an operation of that kind takes no more than the record that was drawn for it. */
+static inline bool
+is_drawn(uint32_t kind)
+{
+	return (1u << kind & OP_DRAWN_MASK) != 0;
+}
+
 /** Choose the records of the next `left` operations, or as many as fit: how many. */
 static uint32_t
 choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
@@ -845,14 +870,17 @@ choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
 	uint64_t first = maker->first + begin;
 	for (uint32_t j = 0; j < count; j++)
 		maker->ops[j].index = first + j;
-	if (spec->one_kind == NB_OP_READ && !spec->is_array && spec->again == NULL) {
-		for (uint32_t j = 0; j < count; j++)
-			maker->numbers[j] = number_of(maker, maker->drawn[begin + j]);
+	for (uint32_t j = 0; j < count && spec->one_kind >= NB_OP_KINDS; j++)
+		maker->ops[j].kind = maker->kinds[begin + j];
+	bool are_drawn = draws_all(spec);
+	for (uint32_t j = 0; j < count && are_drawn; j++)
+		maker->numbers[j] = number_of(maker, maker->drawn[begin + j]);
+	if (are_drawn && spec->one_kind < NB_OP_KINDS && is_drawn(spec->one_kind))
 		return count;
-	}
 	for (uint32_t j = 0; j < count; j++) {
 		struct ops_op *op = &maker->ops[j];
-		op->kind = maker->kinds[begin + j];
+		if (are_drawn && is_drawn(op->kind))
+			continue;
 		choose(maker, begin + j, &maker->numbers[j], 1);
 		op->length = op->kind == NB_OP_SCAN ? scan_length(maker, begin + j) : 0;
 	}
@@ -863,24 +891,28 @@ choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
 static uint32_t
 choose_many(struct ops_maker *maker, uint32_t begin, uint32_t left, uint32_t *records)
 {
-	uint32_t count = 0, used = 0;
-	for (uint32_t j = 0; j < left && used < maker->block; j++, count++) {
-		uint32_t kind = maker->kinds[begin + j];
-		bool is_steps = kind_is_steps(kind);
-		struct nb_step *steps = is_steps ? maker->steps + used : NULL;
-		uint32_t items = is_steps
-			? choose_steps(maker, begin + j, maker->numbers + used, steps)
-			: draw_items(maker, begin + j);
-		if (!is_steps)
-			choose(maker, begin + j, maker->numbers + used, items);
-		maker->ops[j] = (struct ops_op){.kind = kind,
-			.items = items,
+	uint32_t count = 0, used = 0, block = maker->block;
+	bool are_drawn = draws_all(maker->spec);
+	for (uint32_t j = 0; j < left && used < block; j++, count++) {
+		uint32_t kind = maker->kinds[begin + j], items = 1;
+		uint64_t *numbers = maker->numbers + used;
+		struct ops_op op = {.kind = kind,
 			.index = maker->first + begin + j,
-			.length = kind == NB_OP_SCAN ? scan_length(maker, begin + j) : 0,
-			.numbers = maker->numbers + used,
+			.numbers = numbers,
 			.keys = maker->keys + used,
-			.values = maker->values + used,
-			.steps = steps};
+			.values = maker->values + used};
+		if (are_drawn && is_drawn(kind)) {
+			numbers[0] = number_of(maker, maker->drawn[begin + j]);
+		} else if (kind_is_steps(kind)) {
+			op.steps = maker->steps + used;
+			items = choose_steps(maker, begin + j, numbers, op.steps);
+		} else {
+			items = draw_items(maker, begin + j);
+			choose(maker, begin + j, numbers, items);
+			op.length = kind == NB_OP_SCAN ? scan_length(maker, begin + j) : 0;
+		}
+		op.items = items;
+		maker->ops[j] = op;
 		used += items;
 	}
 	*records = used;
@@ -901,7 +933,7 @@ ops_make(struct ops_maker *maker)
 		count = choose_many(maker, begin, left, &used);
 	keyspace_keys(
 		spec->keys, maker->numbers, used, maker->bytes, maker->key_stride, maker->keys);
-	if (spec->one_kind != NB_OP_READ)
+	if (maker->writes || spec->has_steps)
 		make_values(maker, begin, count);
 	maker->at += count;
 	return count;

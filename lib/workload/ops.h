@@ -101,6 +101,7 @@ struct ops_maker {
 	uint8_t *value_bytes;
 	uint64_t *numbers;
 	struct nb_slice *keys, *values;
+	bool writes;           /* some operations put values */
 	struct nb_step *steps; /* NULL unless spec->has_steps */
 	uint8_t kinds[OPS_STRATUM];
 	uint64_t random[OPS_STRATUM], drawn[OPS_STRATUM];

@@ -932,7 +932,7 @@ scan_close(struct nb_session *session)
 
 static const char server_text[] =
 	"prepare = mariadb-install-db --no-defaults --datadir={dir}/data --auth-root-authentication-method=normal --skip-test-db --user={user}\n"
-	"command = mariadbd --no-defaults --user={user} --datadir={dir}/data --socket={socket} --skip-networking --pid-file={dir}/pid --skip-name-resolve --skip-log-bin --max-connections=10000 --max-prepared-stmt-count=1000000 --max-allowed-packet=64M --innodb-rollback-on-timeout=1 --innodb-buffer-pool-size={cache} {durability}\n"
+	"command = mariadbd --no-defaults --user={user} --datadir={dir}/data --socket={socket} --skip-networking --pid-file={dir}/pid --skip-name-resolve --skip-log-bin --max-connections={connections} --max-prepared-stmt-count=1000000 --max-allowed-packet=64M --innodb-rollback-on-timeout=1 --innodb-buffer-pool-size={cache} {durability}\n"
 	"address = unix:{socket}\n"
 	"path = /usr/sbin\n"
 	"package = mariadb-server\n"

@@ -59,33 +59,34 @@ add_values(struct buffer *text, const struct sql_table *table, const char *fmt,
 
 /* --- definitions --- */
 
+/** `most`: bytes of a key's column that is what is left; 0: of a value's. */
 static bool
-define_column(
-	struct buffer *text, const struct nb_column *column, bool is_key, uint64_t key_size)
+define_column(struct buffer *text, const struct nb_column *column, size_t most)
 {
-	/* The server clears a key's room at each look-up: 255 bytes are less than 3072. */
-	uint32_t most = key_size != 0 && key_size <= 255 ? 255 : KEY_SIZE_MAX;
-	text_add(text, "`%s` ", column->name);
+	size_t size = column->size != 0 ? column->size : most;
+	if (!text_add(text, "`%s` ", column->name))
+		return false;
 	if (column->type == NB_COLUMN_U64)
-		return text_add(text, "BIGINT UNSIGNED NOT NULL");
+		return text_add(text, "BIGINT UNSIGNED NOT NULL,");
 	if (column->type == NB_COLUMN_U8)
-		return text_add(text, "TINYINT UNSIGNED NOT NULL");
-	if (!is_key && (column->size == 0 || column->size > VARBINARY_MAX))
-		return text_add(text, "LONGBLOB NOT NULL");
-	return text_add(
-		text, "VARBINARY(%u) NOT NULL", column->size != 0 ? column->size : most);
+		return text_add(text, "TINYINT UNSIGNED NOT NULL,");
+	if (most == 0 && (size == 0 || size > VARBINARY_MAX))
+		return text_add(text, "LONGBLOB NOT NULL,");
+	return text_add(text, "VARBINARY(%zu) NOT NULL,", size);
 }
 
 bool
 schema_define(struct buffer *text, const struct nb_table *of, uint64_t key_size)
 {
 	bool is_done = true;
+	/* The server clears a key's room at each look-up: 255 bytes are less than 3072. */
+	size_t most = KEY_SIZE_MAX - sql_fixed_size(of->key_columns, of->key_column_count);
+	if (key_size != 0 && key_size <= 255)
+		most = 255;
 	for (uint32_t i = 0; is_done && i < of->key_column_count; i++)
-		is_done = define_column(text, &of->key_columns[i], true, key_size) &&
-			text_add(text, ",");
+		is_done = define_column(text, &of->key_columns[i], most);
 	for (uint32_t i = 0; is_done && i < of->value_column_count; i++)
-		is_done = define_column(text, &of->value_columns[i], false, 0) &&
-			text_add(text, ",");
+		is_done = define_column(text, &of->value_columns[i], 0);
 	return is_done && text_add(text, "PRIMARY KEY(") &&
 		text_add_columns(text, of->key_columns, of->key_column_count, "`%s`", ",") &&
 		text_add(text, ")");

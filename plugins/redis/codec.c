@@ -17,8 +17,8 @@
 
 #include <inttypes.h>
 
-/* own[0] of a request, its lower half: how execute is sent. */
-enum { FORM_MGET = 1, FORM_MSET, FORM_MULTI, FORM_SCRIPT };
+/* own[0] of a request, its lowest byte: how execute is sent. */
+enum { FORM_MGET = 1, FORM_MSET, FORM_MULTI, FORM_SCRIPT, FORM_MASK = 255 };
 
 /*
  * own[1]: flags of its refusal; from TRIES_SHIFT on how often it was put off; from SLOT_SHIFT
@@ -26,7 +26,7 @@ enum { FORM_MGET = 1, FORM_MSET, FORM_MULTI, FORM_SCRIPT };
  * server to which it is sent again.
  */
 enum { IS_ASKING = 1, IS_REFUSED = 2, IS_AGAIN = 4 };
-enum { TRIES_SHIFT = 8, SLOT_SHIFT = 32, SERVER_SHIFT = 32 };
+enum { TURN_SHIFT = 8, TRIES_SHIFT = 8, SLOT_SHIFT = 32, SERVER_SHIFT = 32 };
 
 enum {
 	TRIES_MAX = 1000,
@@ -44,21 +44,17 @@ static uint32_t
 server_of(const struct nb_session *session, struct nb_slice key, bool is_read)
 {
 	const struct nb_db *db = session->db;
-	uint32_t connections = db->connections;
 	bool is_replica = is_read && db->reads_replicas;
+	uint32_t server;
 	if (session->map != NULL) {
-		uint32_t slot = slot_of(key);
-		uint32_t node = (is_replica ? session->map->replica
-					    : session->map->owner)[slot];
-		/* a slot that no node has: any node says so */
-		return (node != SLOT_NONE ? node : 0) * connections + slot % connections;
+		const struct slot_map *map = session->map;
+		server = (is_replica ? map->replica : map->owner)[slot_of(key)];
+		server = server != SLOT_NONE ? server : 0; /* which says that no node has it */
+	} else {
+		server = split_server(key, db->server_count);
+		server += is_replica ? db->server_count : 0;
 	}
-	uint32_t server = split_server(key, db->server_count);
-	if (is_replica)
-		server += db->server_count;
-	if (connections == 1)
-		return server;
-	return server * connections + (uint32_t)(split_hash(key) % connections);
+	return server * db->connections + session->connection;
 }
 
 static uint32_t
@@ -88,6 +84,91 @@ are_together(const struct nb_session *session, const struct nb_step *steps, size
 	return true;
 }
 
+/* --- which of several connections --- */
+
+static struct turn *
+turn_of(const struct nb_session *session, struct nb_slice key)
+{
+	return &session->turns[split_hash(key) & session->turn_mask];
+}
+
+/** Requests that follow each other share a connection, and so a write. */
+static uint32_t
+next_connection(struct nb_session *session)
+{
+	if (session->turn_left-- == 0) {
+		session->turn_left = session->turn_size - 1;
+		session->turn = (session->turn + 1) % session->db->connections;
+	}
+	return session->turn;
+}
+
+/** The connection that requests of the keys have in flight: its number, or UINT32_MAX. */
+static uint32_t
+connection_in_use(const struct nb_session *session, const struct flying *flying, bool *is_one)
+{
+	uint32_t connection = UINT32_MAX;
+	*is_one = true;
+	for (size_t i = 0; i < flying->step_count; i++) {
+		const struct turn *turn = turn_of(session, flying->steps[i].key);
+		if (turn->in_flight == 0)
+			continue;
+		*is_one &= connection == UINT32_MAX || connection == turn->connection;
+		connection = turn->connection;
+	}
+	return connection;
+}
+
+/** The same for all keys of a list of steps. It waits if their connections differ. */
+static int
+take_turns(struct nb_session *session, const struct flying *flying)
+{
+	bool is_one;
+	uint32_t connection = connection_in_use(session, flying, &is_one);
+	if (!is_one) {
+		int rc = pipeline_drain(&session->pipeline);
+		if (rc != NB_OK)
+			return rc;
+		connection = UINT32_MAX;
+	}
+	if (connection == UINT32_MAX)
+		connection = next_connection(session);
+	for (size_t i = 0; i < flying->step_count; i++) {
+		struct turn *turn = turn_of(session, flying->steps[i].key);
+		turn->connection = connection;
+		turn->in_flight++;
+	}
+	session->connection = connection;
+	return NB_OK;
+}
+
+/** A key keeps its connection as long as requests of it are in flight. */
+static int
+take_turn(struct nb_session *session, struct flying *flying, const struct nb_request *request)
+{
+	if (session->turns == NULL)
+		return NB_OK;
+	if (flying->verb == NB_REQ_EXECUTE)
+		return take_turns(session, flying);
+	struct turn *turn = turn_of(session, request->key);
+	if (turn->in_flight++ == 0)
+		turn->connection = next_connection(session);
+	session->connection = turn->connection;
+	flying->own[0] |= (uint64_t)(turn - session->turns) << TURN_SHIFT;
+	return NB_OK;
+}
+
+static void
+end_turn(struct nb_session *session, const struct flying *flying)
+{
+	uint32_t turn = (uint32_t)flying->own[0] >> TURN_SHIFT;
+	if (flying->verb != NB_REQ_EXECUTE)
+		session->turns[turn].in_flight--;
+	else
+		for (size_t i = 0; i < flying->step_count; i++)
+			turn_of(session, flying->steps[i].key)->in_flight--;
+}
+
 /* --- execute --- */
 
 static uint32_t
@@ -112,7 +193,7 @@ form_of(const struct flying *flying)
 static uint32_t
 form(const struct flying *flying)
 {
-	return (uint32_t)flying->own[0];
+	return flying->own[0] & FORM_MASK;
 }
 
 static size_t
@@ -242,14 +323,18 @@ replies_of(const struct flying *flying)
 static size_t
 bound_request(void *own, struct flying *flying, const struct nb_request *request)
 {
-	const struct nb_session *session = own;
+	struct nb_session *session = own;
+	size_t bound = FIXED + request->key.size + request->value.size;
 	if (request->verb == NB_REQ_EXECUTE)
-		return bound_execute(session, flying);
-	if (request->verb == NB_REQ_MERGE && session->db->merge_sha[0] == '\0')
-		return refuse(flying, "merge: the server has no scripts");
-	if (request->verb > NB_REQ_EXECUTE)
-		return refuse(flying, "unknown request");
-	return FIXED + request->key.size + request->value.size;
+		bound = bound_execute(session, flying);
+	else if (request->verb == NB_REQ_MERGE && session->db->merge_sha[0] == '\0')
+		bound = refuse(flying, "merge: the server has no scripts");
+	else if (request->verb > NB_REQ_EXECUTE)
+		bound = refuse(flying, "unknown request");
+	if (bound == 0)
+		return 0;
+	flying->answer = take_turn(session, flying, request);
+	return flying->answer == NB_OK ? bound : 0;
 }
 
 static char *
@@ -309,11 +394,12 @@ send_again_to(struct flying *flying, uint32_t server)
 	flying->own[1] |= IS_AGAIN;
 }
 
+/** The connection to another node that has the number of that which the request had. */
 static uint32_t
-server_of_slot(const struct nb_session *session, uint32_t node, uint32_t slot)
+server_at(const struct nb_session *session, const struct flying *flying, uint32_t node)
 {
 	uint32_t connections = session->db->connections;
-	return node * connections + slot % connections;
+	return node * connections + flying->server % connections;
 }
 
 static void
@@ -335,7 +421,7 @@ redirect(struct nb_session *session, struct flying *flying, const char *address,
 	__atomic_fetch_add(is_moved ? &db->moved : &db->asked, 1, __ATOMIC_RELAXED);
 	flying->answer = add_node(session, node);
 	if (flying->answer == NB_OK) /* else it has called fail() */
-		send_again_to(flying, server_of_slot(session, node, slot));
+		send_again_to(flying, server_at(session, flying, node));
 }
 
 /** It is sent again after a while: to the owner of the slot, if ASK had sent it elsewhere. */
@@ -353,8 +439,7 @@ put_off(struct nb_session *session, struct flying *flying, const struct resp_rep
 	__atomic_fetch_add(&session->db->retried, 1, __ATOMIC_RELAXED);
 	uint32_t owner = asked != 0 ? session->map->owner[asked - 1] : SLOT_NONE;
 	send_again_to(flying,
-		owner == SLOT_NONE ? flying->server
-				   : server_of_slot(session, owner, asked - 1));
+		owner == SLOT_NONE ? flying->server : server_at(session, flying, owner));
 }
 
 /** The first error of a request says why it was refused; EXEC only says that it was. */
@@ -477,7 +562,10 @@ static void
 take_reply(struct nb_session *session, struct flying *flying, const struct resp_reply *reply,
 	const char *bytes, size_t header, size_t size)
 {
-	if (__builtin_expect(flying->own[1] != 0, 0) && is_refused(flying))
+	bool was_refused = __builtin_expect(flying->own[1] != 0, 0) && is_refused(flying);
+	if (session->turns != NULL && flying->is_again == 0)
+		end_turn(session, flying);
+	if (was_refused)
 		return;
 	if (flying->verb == NB_REQ_EXECUTE) {
 		take_steps(session, flying, reply, bytes + header, size - header);

@@ -40,10 +40,30 @@ session_copy_map(struct nb_session *session)
 	return NB_OK;
 }
 
+enum { TURNS_EACH = 32, TURNS_MIN = 1024 };
+
+/* Of several connections each has an equal part of the requests in flight. */
+static int
+session_make_turns(struct nb_session *session)
+{
+	const struct nb_db *db = session->db;
+	uint32_t count = TURNS_MIN;
+	if (db->connections == 1)
+		return NB_OK;
+	while (count / TURNS_EACH < db->inflight_ops)
+		count *= 2;
+	session->turn_mask = count - 1;
+	session->turn_size = db->inflight_ops / db->connections;
+	session->turn_size += session->turn_size == 0;
+	session->turns = calloc(count, sizeof(*session->turns));
+	return session->turns != NULL ? NB_OK : db->host->fail(NB_FAIL, "out of memory");
+}
+
 static int
 session_close(struct nb_session *session)
 {
 	pipeline_close(&session->pipeline);
+	free(session->turns);
 	free(session->map);
 	free(session->steps);
 	free(session);
@@ -65,6 +85,8 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 		.inflight_bytes = db->inflight_bytes,
 		.stream = db->stream};
 	rc = session_copy_map(*out);
+	if (rc == NB_OK)
+		rc = session_make_turns(*out);
 	if (rc == NB_OK)
 		rc = pipeline_open(&(*out)->pipeline, &config);
 	if (rc != NB_OK)
@@ -122,6 +144,7 @@ static int
 submit(struct nb_session *session, const struct nb_request *requests, size_t count,
 	size_t *taken)
 {
+	session->turn_left = 0; /* what is left of the turn has been sent */
 	return pipeline_submit(&session->pipeline, requests, count, taken);
 }
 

@@ -49,9 +49,17 @@ struct nb_db {
 	uint64_t moved, asked, retried;                          /* redirections; atomic */
 };
 
+/** Requests in flight whose keys have one hash, and the connection that they share. */
+struct turn {
+	uint32_t connection, in_flight;
+};
+
 struct nb_session {
 	struct nb_db *db;
 	struct pipeline pipeline;
+	struct turn *turns;  /* NULL: one connection to each server */
+	uint32_t connection; /* of the request that is encoded */
+	uint32_t turn_mask, turn, turn_left, turn_size;
 	struct slot_map *map;  /* NULL: no cluster */
 	struct nb_step *steps; /* of multi_get and batch */
 	size_t step_room;

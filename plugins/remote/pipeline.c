@@ -585,6 +585,15 @@ call_wait(struct pipeline *pipeline, struct pipeline_call *call, int rc)
 }
 
 int
+pipeline_drain(struct pipeline *pipeline)
+{
+	int rc = pipeline->failure != NB_OK ? fail_again(pipeline) : NB_OK;
+	while (rc == NB_OK && pipeline->owed + pipeline->again_count > 0)
+		rc = advance(pipeline, STREAM_FOREVER);
+	return rc != NB_OK ? failed(pipeline, rc) : NB_OK;
+}
+
+int
 pipeline_do(struct pipeline *pipeline, const struct nb_request *request, struct nb_slice *value)
 {
 	struct pipeline_call call = {0};

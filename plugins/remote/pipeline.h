@@ -154,6 +154,10 @@ pipeline_reap(struct pipeline *pipeline, struct nb_completion *out, size_t room,
 void
 pipeline_release(struct pipeline *pipeline);
 
+/** Wait until all in flight are answered; completions of submit wait for reap. */
+int
+pipeline_drain(struct pipeline *pipeline);
+
 /** One request, waited for: its answer. *value may be NULL. */
 int
 pipeline_do(

@@ -98,6 +98,13 @@ on_server()
 	on_server 0 run -w ycsb-b --set records=300 -c 3000 --depth=16 --verify-rate=1
 }
 
+@test "tables of a job become tables of the server and answer as bytes do" {
+	"$MININB_TEST_SQL_TABLES" mariadb "unix:$server/s" 1 database=tables
+	"$MININB_TEST_SQL_TABLES" mariadb "unix:$server/s" 2 database=tables isolation=serializable
+	"$MININB_TEST_SQL_TABLES" mariadb "unix:$server/s" 3 database=tables isolation=read-committed
+	contains "$(sql 'SHOW CREATE TABLE tables.edges')" 'PRIMARY KEY (`id1`,`id2`,`type`)'
+}
+
 @test "two servers share the keys" {
 	local two
 	mkdir "$BATS_TEST_TMPDIR/two"

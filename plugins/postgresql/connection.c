@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Connections, and what the server promises.
+ *
+ * Durability by what a kill -9 of the server or power loss may take (extra/doc/durability.md):
+ *
+ * - commit: fsync=on, full_page_writes=on, synchronous_commit not off
+ * - process: synchronous_commit not off, so the log is written by write(2) before a commit
+ *   returns, with full_page_writes=on, since a kill may cut a write of 8 KiB after its first
+ *   page. fsync may be off.
+ * - none: synchronous_commit=off. The log is written by another process, up to three times
+ *   wal_writer_delay later, so a kill of the server loses the last commits. That is why it is not
+ *   `periodic`, at which all writes survive a kill. PostgreSQL has no such level.
+ *
+ * A session sets synchronous_commit by itself; what it cannot set is refused.
+ */
+#include "internal.h"
+
+#include <time.h>
+
+/* Time that a server that was started may take until it can be asked, and between two tries. */
+enum { START_S = 60, RETRY_NS = 10000000 };
+
+/*
+ * Plans. A statement is planned once. The planner would choose others for a table that is
+ * small or has no statistics yet, and keep them as it grows; the primary key is right for all of
+ * these statements, at any size.
+ */
+static const char plans[] =
+	"SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; "
+	"SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; "
+	"SET enable_sort = off; SET jit = off; SET max_parallel_workers_per_gather = 0; ";
+
+/* --- where --- */
+
+/* unix:DIRECTORY/.s.PGSQL.PORT, unix:DIRECTORY, host:port or [v6]:port. */
+static bool
+parse(struct nb_db *db, const char *text)
+{
+	static const char file[] = "/.s.PGSQL.";
+	bool is_unix = strncmp(text, "unix:", 5) == 0, is_v6 = text[0] == '[';
+	const char *host = text + (is_unix ? 5 : is_v6 ? 1 : 0);
+	const char *end = is_unix ? strstr(host, file)
+		: is_v6           ? strchr(host, ']')
+				  : strrchr(host, ':');
+	size_t size = end != NULL ? (size_t)(end - host) : strlen(host);
+	const char *port = end == NULL ? ""
+		: is_unix              ? end + sizeof(file) - 1
+		: is_v6                ? end + 1 + (end[1] == ':')
+				       : end + 1;
+	if (size == 0 || size >= sizeof(db->server_host) ||
+		strlen(port) >= sizeof(db->server_port) ||
+		strspn(port, "0123456789") != strlen(port))
+		return false;
+	memcpy(db->server_host, host, size);
+	db->server_host[size] = '\0';
+	strcpy(db->server_port, port);
+	return true;
+}
+
+int
+connection_locate(struct nb_db *db, const struct nb_open_args *args)
+{
+	if (args->target_count > 1)
+		return db->host->fail(NB_UNSUPPORTED,
+			"%u servers: transactions and scans need one server; give one address",
+			args->target_count);
+	if (args->target_count == 1 && !parse(db, args->targets[0]))
+		return db->host->fail(NB_UNSUPPORTED,
+			"%s is not an address; use host:port, [IPv6]:port or unix:DIRECTORY/.s.PGSQL.PORT",
+			args->targets[0]);
+	snprintf(db->where, sizeof(db->where), "%s",
+		args->target_count == 1 ? args->targets[0] : "server");
+	return NB_OK;
+}
+
+/* --- failures --- */
+
+/* The first line of libpq's text. */
+static int
+fail_with(const struct nb_db *db, const char *what, const char *text)
+{
+	return db->host->fail(
+		NB_FAIL, "%s: %s%.*s", db->where, what, (int)strcspn(text, "\n"), text);
+}
+
+int
+connection_failure(const struct nb_db *db, PGconn *conn)
+{
+	return fail_with(db, "", PQerrorMessage(conn));
+}
+
+static int
+result_failure(const struct nb_db *db, const char *text, PGresult *result)
+{
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	const char *error = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	return db->host->fail(NB_FAIL, "%s: %.40s: %s (SQLSTATE %s)", db->where, text,
+		error != NULL ? error : PQresultErrorMessage(result),
+		state != NULL ? state : "unknown");
+}
+
+int
+connection_run(const struct nb_db *db, PGconn *conn, const char *text)
+{
+	PGresult *result = PQexec(conn, text);
+	ExecStatusType status = PQresultStatus(result);
+	int rc = NB_OK;
+	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+		rc = PQstatus(conn) == CONNECTION_OK ? result_failure(db, text, result)
+						     : connection_failure(db, conn);
+	PQclear(result);
+	return rc;
+}
+
+char *
+connection_ask(const struct nb_db *db, PGconn *conn, const char *text, int *rc)
+{
+	PGresult *result = PQexec(conn, text);
+	char *answer = NULL;
+	*rc = NB_OK;
+	if (PQresultStatus(result) != PGRES_TUPLES_OK)
+		*rc = result_failure(db, text, result);
+	else if (PQntuples(result) > 0 && PQgetisnull(result, 0, 0) == 0 &&
+		(answer = strdup(PQgetvalue(result, 0, 0))) == NULL)
+		*rc = db->host->fail(NB_FAIL, "out of memory");
+	PQclear(result);
+	return answer;
+}
+
+/* --- connecting --- */
+
+/* A server that starts or recovers refuses connections; one that is not there does not answer. */
+static PGconn *
+try_connect(const char *const *names, const char *const *values)
+{
+	static const struct timespec retry = {.tv_nsec = RETRY_NS};
+	time_t end = time(NULL) + START_S;
+	for (;;) {
+		PGconn *conn = PQconnectdbParams(names, values, 1);
+		if (PQstatus(conn) == CONNECTION_OK || time(NULL) >= end ||
+			strstr(PQerrorMessage(conn), "starting up") == NULL)
+			return conn;
+		PQfinish(conn);
+		nanosleep(&retry, NULL);
+	}
+}
+
+/* conninfo is the first dbname; what comes after it overrides it unless it is empty. */
+static PGconn *
+connect_to(const struct nb_db *db)
+{
+	const char *const names[] = {
+		"dbname", "host", "port", "fallback_application_name", "client_encoding", NULL};
+	const char *const values[] = {db->options[CONNINFO].text, db->server_host,
+		db->server_port, "mininb", "UTF8", NULL};
+	return try_connect(names, values);
+}
+
+int
+connection_open(PGconn **out, const struct nb_db *db)
+{
+	PGconn *conn = connect_to(db);
+	int rc = PQstatus(conn) == CONNECTION_OK ? NB_OK : connection_failure(db, conn);
+	if (rc == NB_OK)
+		rc = connection_run(db, conn, db->prologue != NULL ? db->prologue : plans);
+	if (rc == NB_OK) {
+		*out = conn;
+		return NB_OK;
+	}
+	PQfinish(conn);
+	return rc;
+}
+
+/* --- promises --- */
+
+struct promises {
+	bool has_fsync, has_full_pages, is_asynchronous;
+	const char *sync_method, *delay, *standbys, *version;
+};
+
+static int
+check_promises(const struct nb_db *db, const struct promises *has)
+{
+	const struct nb_host *host = db->host;
+	if (db->durability >= NB_DUR_PROCESS && !has->has_full_pages)
+		return host->fail(NB_UNSUPPORTED,
+			"%s: full_page_writes is off; a crash may tear pages; set it to on, or use durability none",
+			db->where);
+	if (db->durability == NB_DUR_COMMIT && !has->has_fsync)
+		return host->fail(NB_UNSUPPORTED,
+			"%s: fsync is off; set it to on, or use durability process or none",
+			db->where);
+	return NB_OK;
+}
+
+static char *
+make_prologue(const struct nb_db *db, const struct promises *has)
+{
+	char *text = malloc(sizeof(plans) + 512);
+	const char *commit = db->durability == NB_DUR_NONE ? "SET synchronous_commit = off; "
+		: has->is_asynchronous                     ? "SET synchronous_commit = on; "
+							   : "";
+	if (text != NULL)
+		snprintf(text, sizeof(plans) + 512,
+			"%s%sSET search_path = " SQL_DATABASE "; SET lock_timeout = %llu; "
+			"SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; "
+			"SET default_transaction_isolation = '%s'; "
+			"SET default_transaction_read_only = off",
+			plans, commit,
+			(unsigned long long)(db->options[LOCK_TIMEOUT].u64 / 1000000),
+			db->isolation == SERIALIZABLE ? "serializable" : "read committed");
+	return text;
+}
+
+static int
+check_row(struct nb_db *db, PGresult *row)
+{
+	const struct promises has = {.has_fsync = strcmp(PQgetvalue(row, 0, 0), "on") == 0,
+		.has_full_pages = strcmp(PQgetvalue(row, 0, 1), "on") == 0,
+		.is_asynchronous = strcmp(PQgetvalue(row, 0, 2), "off") == 0};
+	int rc = check_promises(db, &has);
+	if (rc != NB_OK)
+		return rc;
+	db->prologue = make_prologue(db, &has);
+	if (db->prologue == NULL)
+		return db->host->fail(NB_FAIL, "out of memory");
+	db->host->log(NB_LOG_INFO,
+		"PostgreSQL %s at %s: fsync=%s, full_page_writes=%s, wal_sync_method=%s, synchronous_commit=%s, wal_writer_delay=%s, synchronous_standby_names='%s'",
+		PQgetvalue(row, 0, 5), db->where, PQgetvalue(row, 0, 0), PQgetvalue(row, 0, 1),
+		PQgetvalue(row, 0, 3),
+		db->durability == NB_DUR_NONE ? "off"
+			: has.is_asynchronous ? "on"
+					      : PQgetvalue(row, 0, 2),
+		PQgetvalue(row, 0, 4), PQgetvalue(row, 0, 6));
+	return connection_run(db, db->conn, db->prologue);
+}
+
+int
+connection_check(struct nb_db *db)
+{
+	static const char ask[] =
+		"SELECT current_setting('fsync'), current_setting('full_page_writes'), "
+		"current_setting('synchronous_commit'), current_setting('wal_sync_method'), "
+		"current_setting('wal_writer_delay'), current_setting('server_version'), "
+		"current_setting('synchronous_standby_names')";
+	if (PQserverVersion(db->conn) < 120000)
+		return db->host->fail(NB_UNSUPPORTED,
+			"%s: the server has version %d; PostgreSQL 12 or later is needed",
+			db->where, PQserverVersion(db->conn) / 10000);
+	PGresult *row = PQexec(db->conn, ask);
+	int rc = PQresultStatus(row) == PGRES_TUPLES_OK && PQntuples(row) == 1
+		? check_row(db, row)
+		: result_failure(db, "its settings", row);
+	PQclear(row);
+	return rc;
+}

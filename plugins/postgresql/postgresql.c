@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * PostgreSQL over libpq: single records, steps and transactions.
+ *
+ * - A verb, a request of submit and a step of execute are one thing here: a step. All are sent
+ *   the same way; a verb is a pipeline of one.
+ * - What cannot be a row (a key that is too long, a value that does not fit its columns) is
+ *   found before anything is sent.
+ * - begin sends nothing: BEGIN goes out with the first verb of the transaction. The server
+ *   takes its snapshot with the first statement in any case.
+ */
+#include "internal.h"
+
+enum { ROOM = 64 /* operations in flight where the host names no number */ };
+
+static const char *
+version(void)
+{
+	int number = PQlibVersion();
+	return version_text("libpq %d.%d", number / 10000, number % 10000);
+}
+
+/* --- steps --- */
+
+/* Bytes before the first number of a value, which is its age. */
+static bool
+find_age(const struct nb_table *columns, size_t *at)
+{
+	*at = 0;
+	for (uint32_t i = 0; i < columns->value_column_count; i++) {
+		if (columns->value_columns[i].type == NB_COLUMN_U64)
+			return true;
+		*at += sql_column_size(&columns->value_columns[i]);
+	}
+	return false;
+}
+
+static const char *
+check_age(const struct nb_step *step, const struct table *table)
+{
+	size_t at;
+	if (step->operand > step->value.size || step->value.size - step->operand < 8)
+		return "put-if-newer: the value ends before its age";
+	if (!table->is_plain && (!find_age(table->columns, &at) || at != step->operand))
+		return "put-if-newer: the age is not the first number of its table's values";
+	return NULL;
+}
+
+/* How many columns of the key the prefix fills; 0: it ends within one. */
+static uint32_t
+prefix_columns(const struct place *place)
+{
+	const struct nb_table *columns = place->table->columns;
+	size_t size = 0;
+	for (uint32_t i = 0; i < columns->key_column_count; i++) {
+		uint32_t next = sql_column_size(&columns->key_columns[i]);
+		size += next;
+		if (next == 0 || size == place->rest.size)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* NULL, or why the step cannot be done. */
+static const char *
+check_step(const struct nb_db *db, const struct nb_step *step, struct place *place)
+{
+	bool has_value = step->verb == NB_STEP_PUT || step->verb == NB_STEP_INSERT ||
+		step->verb == NB_STEP_PUT_IF_NEWER;
+	if (step->verb > NB_STEP_PREFIX_EMPTY)
+		return "unknown step";
+	if (step->verb == NB_STEP_PREFIX_EMPTY) {
+		const char *refusal = values_place(db, step->key, place);
+		return refusal != NULL ? refusal
+			: prefix_columns(place) == 0
+			? "prefix-empty: the prefix ends within a column of the key"
+			: NULL;
+	}
+	const char *refusal = values_check(
+		db, step->key, has_value ? &step->value : NULL, place);
+	if (refusal != NULL)
+		return refusal;
+	if (step->verb == NB_STEP_MERGE && place->table->statements[MERGE].text == NULL)
+		return "merge: the values of the table are not one number";
+	return step->verb == NB_STEP_PUT_IF_NEWER ? check_age(step, place->table) : NULL;
+}
+
+static void
+add_age(struct parameters *to, const struct nb_step *step, const struct table *table)
+{
+	int64_t age;
+	memcpy(&age, (const char *)step->value.data + step->operand, sizeof(age));
+	if (table->is_plain)
+		values_add_i32(to, (int32_t)step->operand);
+	values_add_i64(to, age);
+}
+
+/* The least bytes above all that begin with `prefix`; none are longer than a key. */
+static void
+next_prefix(struct nb_slice prefix, char *out, size_t *size)
+{
+	memcpy(out, prefix.data, prefix.size);
+	for (*size = prefix.size; *size > 0 && (unsigned char)out[*size - 1] == 0xff;)
+		--*size;
+	if (*size > 0) {
+		out[*size - 1]++;
+		return;
+	}
+	memset(out, 0xff, KEY_SIZE_MAX + 1);
+	*size = KEY_SIZE_MAX + 1;
+}
+
+/* The columns that the prefix fills, and their number. */
+static uint32_t
+add_prefix(struct parameters *to, const struct place *place)
+{
+	struct nb_table columns = *place->table->columns;
+	struct table table = {.columns = &columns};
+	struct place part = {.table = &table, .rest = place->rest};
+	columns.key_column_count = prefix_columns(place);
+	values_add_key(to, &part);
+	return columns.key_column_count;
+}
+
+/* Where the prefix ends in a column of what is left: the end of the range that it is. */
+static void
+add_prefix_end(struct parameters *to, const struct place *place, uint32_t count, char *room)
+{
+	size_t size;
+	struct nb_slice last = {to->values[count - 1], (size_t)to->sizes[count - 1]};
+	if (!sql_is_open(place->table->columns->key_columns, count))
+		return;
+	next_prefix(last, room, &size);
+	values_add_bytes(to, room, size);
+}
+
+/* If the step is going to miss, it and those that it skips are left out. */
+static int
+send_mark(struct nb_session *session, struct flying *op, size_t i, const struct place *place)
+{
+	const struct nb_step *step = &op->steps[i];
+	struct parameters with = {.count = 0};
+	char room[KEY_SIZE_MAX + 1];
+	uint32_t count = 0;
+	uint32_t statement = step->verb == NB_STEP_INSERT ? MARK_HAVE
+		: step->verb == NB_STEP_PUT_IF_NEWER      ? MARK_NEWER
+							  : MARK_LACK;
+	if (step->verb == NB_STEP_PREFIX_EMPTY) {
+		count = add_prefix(&with, place);
+		statement = EMPTY + 2 * (count - 1) + 1;
+	} else
+		values_add_key(&with, place);
+	values_add_text(&with, i + step->skips);
+	values_add_i32(&with, (int32_t)i);
+	if (step->verb == NB_STEP_PUT_IF_NEWER)
+		add_age(&with, step, place->table);
+	if (count > 0)
+		add_prefix_end(&with, place, count, room);
+	return pipeline_send(session, op, place->table, statement, &with);
+}
+
+/* `has_marks`: the step may be left out, if it writes. */
+static int
+send_step(struct nb_session *session, struct flying *op, size_t i, const struct place *place,
+	bool has_marks)
+{
+	const struct nb_step *step = &op->steps[i];
+	struct parameters with = {.count = 0};
+	char room[KEY_SIZE_MAX + 1];
+	uint32_t statement = GET + step->verb;
+	if (step->verb == NB_STEP_PREFIX_EMPTY) {
+		uint32_t count = add_prefix(&with, place);
+		statement = EMPTY + 2 * (count - 1);
+		add_prefix_end(&with, place, count, room);
+		return pipeline_send(session, op, place->table, statement, &with);
+	}
+	values_add_key(&with, place);
+	if (step->verb == NB_STEP_MERGE)
+		values_add_value(
+			&with, place, (struct nb_slice){&step->operand, sizeof(step->operand)});
+	else if (step->verb != NB_STEP_GET && step->verb != NB_STEP_DEL)
+		values_add_value(&with, place, step->value);
+	if (step->verb == NB_STEP_PUT_IF_NEWER)
+		add_age(&with, step, place->table);
+	if (has_marks && step->verb != NB_STEP_GET) {
+		statement = UNLESS_PUT + step->verb - NB_STEP_PUT;
+		values_add_i32(&with, (int32_t)i);
+	}
+	return pipeline_send(session, op, place->table, statement, &with);
+}
+
+static bool
+have_skips(const struct nb_step *steps, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (steps[i].skips != 0)
+			return true;
+	return false;
+}
+
+/* One that cannot be done is not sent, and answered when its turn comes. */
+static bool
+refuse(struct flying *op, const char *refusal)
+{
+	op->answer = NB_UNSUPPORTED;
+	op->error = refusal;
+	return refusal != NULL;
+}
+
+static int
+send_lead(struct nb_session *session, struct flying *op, bool has_marks, bool is_execute)
+{
+	bool is_begun = session->txn != NO_TXN;
+	int rc = pipeline_lead(session, op);
+	if (rc == NB_OK && !is_begun &&
+		(has_marks || (is_execute && session->db->isolation != READ_COMMITTED))) {
+		op->leads++;
+		rc = pipeline_send_common(session, op, SET_LEVEL);
+	}
+	if (rc == NB_OK && has_marks) {
+		op->leads++;
+		rc = pipeline_send_common(session, op, SKIP_NONE);
+	}
+	return rc;
+}
+
+/* The steps of an operation; a failure is one of the connection. */
+static int
+send_steps(struct nb_session *session, struct flying *op, bool is_execute)
+{
+	struct place place;
+	bool has_marks = is_execute && have_skips(op->steps, op->step_count);
+	if (has_marks && session->txn != NO_TXN && session->db->isolation == READ_COMMITTED &&
+		refuse(op, "steps that leave others out need isolation=repeatable-read"))
+		return NB_OK;
+	for (size_t i = 0; i < op->step_count; i++) {
+		const char *refusal = check_step(session->db, &op->steps[i], &place);
+		if (refusal != NULL && refuse(op, refusal))
+			return NB_OK;
+	}
+	int rc = send_lead(session, op, has_marks, is_execute);
+	for (size_t i = 0; i < op->step_count && rc == NB_OK; i++) {
+		struct nb_step *step = &op->steps[i];
+		bool is_marked = has_marks && pipeline_is_marked(step);
+		check_step(session->db, step, &place);
+		if (is_marked)
+			rc = send_mark(session, op, i, &place);
+		if (rc == NB_OK && (!is_marked || step->verb != NB_STEP_PREFIX_EMPTY))
+			rc = send_step(session, op, i, &place, has_marks);
+	}
+	return rc;
+}
+
+/* --- single records --- */
+
+static int
+perform(struct nb_session *session, const struct nb_step *step, struct nb_slice *value)
+{
+	struct flying *op = pipeline_begin(session);
+	op->one = *step;
+	op->steps = &op->one;
+	op->step_count = 1;
+	int rc = send_steps(session, op, false);
+	if (rc == NB_OK)
+		rc = pipeline_sync(session, op);
+	int finished = pipeline_finish(session, op);
+	if (finished != NB_OK || rc != NB_OK)
+		return finished;
+	if (value != NULL)
+		*value = op->one.value;
+	return op->one.answer;
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	return perform(session, &(struct nb_step){.verb = NB_STEP_GET, .key = key}, value);
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return perform(session,
+		&(struct nb_step){.verb = NB_STEP_PUT, .key = key, .value = value}, NULL);
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return perform(session,
+		&(struct nb_step){.verb = NB_STEP_INSERT, .key = key, .value = value}, NULL);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	return perform(session, &(struct nb_step){.verb = NB_STEP_DEL, .key = key}, NULL);
+}
+
+static int
+merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	if (how != NB_MERGE_ADD_U64)
+		return session->db->host->fail(NB_UNSUPPORTED, "unknown kind of merge %u", how);
+	return perform(session,
+		&(struct nb_step){.verb = NB_STEP_MERGE, .key = key, .operand = operand}, NULL);
+}
+
+/* --- several at once --- */
+
+static int
+execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	const uint32_t known = NB_EXEC_ATOMIC | NB_EXEC_SNAPSHOT | NB_EXEC_READ_ONLY;
+	const struct nb_host *host = session->db->host;
+	if ((flags & ~known) != 0)
+		return host->fail(NB_UNSUPPORTED, "execute: unknown flag 0x%x", flags & ~known);
+	if ((flags & NB_EXEC_SNAPSHOT) != 0 && session->db->isolation == READ_COMMITTED)
+		return host->fail(NB_UNSUPPORTED,
+			"isolation=read-committed: each step sees its own version of the data");
+	struct flying *op = pipeline_begin(session);
+	op->steps = steps;
+	op->step_count = count;
+	int rc = send_steps(session, op, true);
+	if (rc == NB_OK)
+		pipeline_sync(session, op);
+	return pipeline_finish(session, op);
+}
+
+/* An execute sets its isolation, which it can only before it reads: `next` may be one. */
+static bool
+needs_sync(const struct nb_session *session, const struct nb_request *request,
+	const struct nb_request *next)
+{
+	return next == NULL || request->verb != NB_REQ_GET || next->verb == NB_REQ_EXECUTE ||
+		session->db->isolation == SERIALIZABLE;
+}
+
+static int
+submit_one(struct nb_session *session, const struct nb_request *request, uint64_t bytes,
+	const struct nb_request *following)
+{
+	struct flying *op = pipeline_begin(session);
+	bool is_execute = request->verb == NB_REQ_EXECUTE;
+	op->tag = request->tag;
+	op->bytes = bytes;
+	op->one = (struct nb_step){.verb = request->verb,
+		.key = request->key,
+		.value = request->value,
+		.operand = request->operand};
+	op->steps = is_execute ? request->steps : &op->one;
+	op->step_count = is_execute ? (size_t)request->step_count : 1;
+	session->bytes += bytes;
+	int rc = send_steps(session, op, is_execute);
+	if (rc == NB_OK && needs_sync(session, request, following))
+		rc = pipeline_sync(session, op);
+	return rc;
+}
+
+/* The keys of steps are the host's own, and it counts them. */
+static uint64_t
+bytes_of(const struct nb_request *request)
+{
+	uint64_t bytes = request->key.size + request->value.size;
+	for (uint64_t i = 0; request->verb == NB_REQ_EXECUTE && i < request->step_count; i++)
+		bytes += request->steps[i].key.size + request->steps[i].value.size;
+	return bytes;
+}
+
+static int
+submit(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	uint64_t bytes = bytes_of(&requests[0]), next = 0;
+	int rc = NB_OK;
+	*taken = 0;
+	for (bool has_room = count > 0 && pipeline_has_room(session, bytes);
+		has_room && rc == NB_OK; bytes = next) {
+		const struct nb_request *request = &requests[*taken];
+		session->bytes += bytes; /* as it will be, for the next one */
+		session->count++;
+		next = *taken + 1 < count ? bytes_of(request + 1) : 0;
+		has_room = *taken + 1 < count && pipeline_has_room(session, next);
+		session->bytes -= bytes;
+		session->count--;
+		rc = submit_one(session, request, bytes, has_room ? request + 1 : NULL);
+		++*taken;
+	}
+	if (rc == NB_OK && *taken > 0 && PQflush(session->conn) < 0)
+		rc = connection_failure(session->db, session->conn);
+	return rc == NB_OK ? NB_PENDING : rc;
+}
+
+static int
+reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t timeout_ns)
+{
+	struct flying *op;
+	int rc = pipeline_read(session, session->count > 0 && room > 0 ? 1 : 0, timeout_ns);
+	for (*count = 0; *count < room && (op = pipeline_front(session)) != NULL; ++*count) {
+		bool is_one = op->steps == &op->one && op->answer == NB_OK;
+		out[*count] = (struct nb_completion){.tag = op->tag,
+			.answer = is_one ? op->one.answer : op->answer,
+			.error = op->answer < 0 ? op->error : NULL};
+		if (is_one && op->one.verb == NB_STEP_GET && op->one.answer == NB_OK)
+			out[*count].value = op->one.value;
+		if (pipeline_lend(session, op) != NB_OK)
+			return NB_FAIL;
+		pipeline_pop(session);
+	}
+	return *count > 0 ? NB_OK : rc;
+}
+
+/* --- transactions --- */
+
+int
+txn_begin(struct nb_session *session, uint32_t statement)
+{
+	session->txn = TO_BEGIN;
+	session->begin_by = statement;
+	return NB_OK;
+}
+
+static int
+begin(struct nb_session *session, uint32_t flags)
+{
+	return txn_begin(session, (flags & NB_TXN_READ_ONLY) != 0 ? BEGIN_READ : BEGIN_WRITE);
+}
+
+/* The server answers a COMMIT of a transaction that has failed with ROLLBACK. */
+static int
+end(struct nb_session *session, int statement)
+{
+	bool is_begun = session->txn == BEGUN;
+	session->txn = NO_TXN;
+	if (!is_begun)
+		return NB_OK;
+	struct flying *op = pipeline_begin(session);
+	int rc = pipeline_send_common(session, op, statement);
+	if (rc == NB_OK)
+		pipeline_sync(session, op);
+	return pipeline_finish(session, op);
+}
+
+int
+txn_commit(struct nb_session *session)
+{
+	return end(session, COMMIT);
+}
+
+void
+txn_abort(struct nb_session *session)
+{
+	end(session, ROLLBACK);
+}
+
+/* --- sessions --- */
+
+static int
+session_close(struct nb_session *session)
+{
+	PQfinish(session->conn); /* the server undoes what was begun */
+	pipeline_close(session);
+	many_close(session);
+	scan_free(session);
+	free(session);
+	return NB_OK;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	if (db->mismatch[0] != '\0')
+		return db->host->fail(NB_FAIL, "%s: %s", db->where, db->mismatch);
+	int rc = SESSION_NEW(out, db);
+	if (rc != NB_OK)
+		return rc;
+	struct nb_session *session = *out;
+	rc = pipeline_open(session, db->inflight_ops != 0 ? db->inflight_ops : ROOM);
+	if (rc == NB_OK)
+		rc = connection_open(&session->conn, db);
+	if (rc == NB_OK)
+		rc = statements_prepare(db, session->conn);
+	if (rc == NB_OK && PQsetnonblocking(session->conn, 1) != 0)
+		rc = connection_failure(db, session->conn);
+	if (rc != NB_OK)
+		session_close(session);
+	return rc;
+}
+
+/* --- the table --- */
+
+#define OPTIONS(X) \
+	X(CONNINFO, TEXT, "conninfo", "user=mininb dbname=postgres", \
+		"connection string of libpq; the server's address overrides its host and port") \
+	X(ISOLATION, CHOICE, "isolation", "read-committed", \
+		"read-committed|repeatable-read|serializable", "isolation of transactions") \
+	X(LOCK_TIMEOUT, TIME, "lock_timeout", "5s", 1000000, UINT64_C(3600000000000), \
+		"time to wait for a lock; then the answer is a conflict") \
+	X(STORAGE, CHOICE, "storage", "external", "external|extended|main", \
+		"where values above 2 KiB are: external is out of line, extended compressed") \
+	X(SPIN, TIME, "spin", "0s", 0, UINT64_C(1000000000), \
+		"time to read the socket again and again before sleeping")
+
+static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values);
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	int rc = check_durability(args, variant(args->options));
+	return rc == NB_OK ? database_open(out, args) : rc;
+}
+
+#define TABLE(more_caps) \
+	{ \
+		ENGINE_BASE("postgresql"), \
+			.summary = "PostgreSQL, tables with a B-tree, over libpq", \
+			.licence = "PostgreSQL", .home = "https://www.postgresql.org", \
+			.caps = NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | \
+			NB_CAP_ATOMIC_BATCH | NB_CAP_MULTI_PROCESS | NB_CAP_REMOTE | \
+			NB_CAP_COPIES | (more_caps), \
+			.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
+			NB_DUR_BIT(NB_DUR_COMMIT), \
+			.auto_durability = NB_DUR_PROCESS, .key_size_max = KEY_SIZE_MAX, \
+			.value_size_max = VALUE_SIZE_MAX, .options = options, .open = db_open, \
+			.close = database_close, ENGINE_RECORDS, .release = pipeline_release, \
+			.insert = insert, ENGINE_SCAN, .batch = many_write, \
+			.multi_get = many_get, .begin = begin, .commit = txn_commit, \
+			.abort = txn_abort, .submit = submit, .reap = reap, \
+			.flush = database_flush, .checkpoint = database_checkpoint, \
+			.stats = database_stats, .variant = variant, .execute = execute, \
+			.merge = merge, .reset = database_reset, \
+	}
+
+static const struct nb_engine engines[] = {
+	[READ_COMMITTED] = TABLE(0),
+	[REPEATABLE_READ] = TABLE(NB_CAP_SNAPSHOT),
+	[SERIALIZABLE] = TABLE(NB_CAP_SNAPSHOT | NB_CAP_SERIALIZABLE),
+};
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values)
+{
+	return &engines[values[ISOLATION].u64];
+}
+
+NB_ENGINE_PLUGIN(engines[READ_COMMITTED])
