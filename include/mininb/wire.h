@@ -20,6 +20,8 @@
  *                            u8 verb, u32 skips, u64 operand, u32 size of the key,
  *                            u32 size of the value, key, value
  *
+ * A verb that the server does not know has the form of a get; its answer is NB_UNSUPPORTED.
+ *
  * The server answers with one or more batches, whose counts add up: it answers what it has read
  * and does not wait for the rest. An answer is a signed byte, what the verb of engine.h returned,
  * and then:

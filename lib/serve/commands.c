@@ -4,8 +4,8 @@
  *
  * GET, SET, SETNX and MGET go through the window, so that pipelined requests reach the engine
  * together. All others first do what is in the window. A command that reads and then writes
- * (INCR and its like, SET with XX, SET with NX where the engine has no insert) closes the gate
- * (gate.h), so no other connection writes in between; with one thread that costs nothing.
+ * (INCR, INCRBY, DECR, DECRBY, SET with XX) closes the gate (gate.h), so no other connection
+ * writes in between; with one thread that costs nothing.
  *
  * Where the engine answers a del without a search, DEL counts each key.
  */
@@ -144,20 +144,18 @@ do_get(const struct call *call)
 			(struct nb_slice){NULL, 0});
 }
 
-/** SET with XX, or with NX by a get and a put. */
 static void
-set_if(const struct call *call, bool is_there_wanted)
+set_if_there(const struct call *call)
 {
 	struct nb_slice key = call->words[1], value = call->words[2];
 	window_run(call->window, call->out);
 	gate_close(call->window->gate);
 	int rc = do_request(call, NB_REQ_GET, key, value, NULL);
-	bool is_met = rc == (is_there_wanted ? NB_OK : NB_NOT_FOUND);
-	bool is_answered = rc == NB_OK || rc == NB_NOT_FOUND;
-	if (is_met)
+	bool is_there = rc == NB_OK;
+	if (is_there)
 		rc = do_request(call, NB_REQ_PUT, key, value, NULL);
 	gate_open(call->window->gate);
-	if (is_answered && !is_met)
+	if (!is_there && rc == NB_NOT_FOUND)
 		BYTES_ADD_TEXT(call->out, "$-1\r\n");
 	else if (rc == NB_OK)
 		add_ok(call);
@@ -183,8 +181,8 @@ do_set(const struct call *call)
 		add_error(call, "syntax error");
 	else if (!check_key(call, key) || !check_value(call, value))
 		return;
-	else if (has_xx || (has_nx && call->window->engine->insert == NULL))
-		set_if(call, has_xx);
+	else if (has_xx)
+		set_if_there(call);
 	else
 		add_request(call, has_nx ? NB_REQ_INSERT : NB_REQ_PUT, REPLY_OK, key, value);
 }
@@ -192,21 +190,8 @@ do_set(const struct call *call)
 static void
 do_setnx(const struct call *call)
 {
-	if (!check_keys(call, 2))
-		return;
-	if (call->window->engine->insert != NULL) {
+	if (check_keys(call, 2))
 		add_request(call, NB_REQ_INSERT, REPLY_DID, call->words[1], call->words[2]);
-		return;
-	}
-	struct bytes answer = {.data = NULL};
-	struct call own = *call;
-	own.out = &answer;
-	set_if(&own, false);
-	if (answer.size > 0 && answer.data[0] == '-')
-		bytes_add(call->out, answer.data, answer.size);
-	else
-		add_integer(call, answer.size > 0 && answer.data[0] == '+');
-	bytes_free(&answer);
 }
 
 static void

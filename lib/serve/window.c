@@ -50,22 +50,60 @@ window_failure(struct window *window, int rc)
 
 /* ---- the engine ---- */
 
+/** A put in place of an insert or a merge that the engine has not. This thread is alone. */
+static int
+put_instead(struct window *window, const struct window_op *op)
+{
+	const struct nb_engine *engine = window->engine;
+	struct nb_slice found = {NULL, 0}, value = op->value;
+	uint64_t sum = 0;
+	int rc = engine->get(window->session, op->key, &found);
+	if (rc != NB_OK && rc != NB_NOT_FOUND)
+		return rc;
+	bool is_there = rc == NB_OK, is_number = found.size == sizeof(sum);
+	if (is_there && is_number)
+		memcpy(&sum, found.data, sizeof(sum));
+	if (is_there)
+		window_release(window);
+	if (op->verb == NB_REQ_INSERT && is_there)
+		return NB_EXISTS;
+	if (op->verb == NB_REQ_MERGE) {
+		if (is_there && !is_number)
+			return error_set(NB_FAIL, "merge: the value has %zu bytes, not %zu",
+				found.size, sizeof(sum));
+		sum += op->operand;
+		value = (struct nb_slice){&sum, sizeof(sum)};
+	}
+	return engine->put(window->session, op->key, value);
+}
+
+/** The thread is inside the gate. */
+static int
+do_alone(struct window *window, const struct window_op *op)
+{
+	gate_leave(window->gate, window->id);
+	gate_close(window->gate);
+	int rc = put_instead(window, op);
+	gate_open(window->gate);
+	gate_enter(window->gate, window->id);
+	return rc;
+}
+
 static int
 insert(struct window *window, const struct window_op *op)
 {
 	const struct nb_engine *engine = window->engine;
-	if (engine->insert != NULL)
-		return engine->insert(window->session, op->key, op->value);
-	return error_set(NB_UNSUPPORTED, "%s has no insert", engine->name);
+	return engine->insert != NULL ? engine->insert(window->session, op->key, op->value)
+				      : do_alone(window, op);
 }
 
 static int
 merge(struct window *window, const struct window_op *op)
 {
 	const struct nb_engine *engine = window->engine;
-	if (engine->merge != NULL)
-		return engine->merge(window->session, op->key, NB_MERGE_ADD_U64, op->operand);
-	return error_set(NB_UNSUPPORTED, "%s has no merge", engine->name);
+	return engine->merge != NULL
+		? engine->merge(window->session, op->key, NB_MERGE_ADD_U64, op->operand)
+		: do_alone(window, op);
 }
 
 static int
@@ -84,7 +122,7 @@ do_once(struct window *window, const struct window_op *op, struct nb_slice *valu
 	case NB_REQ_MERGE:
 		return merge(window, op);
 	}
-	return error_set(NB_UNSUPPORTED, "unknown verb %u", op->verb);
+	return error_set(NB_UNSUPPORTED, "the server does not know this verb");
 }
 
 int

@@ -10,7 +10,7 @@
 #include "serve/bytes.h"
 #include "serve/gate.h"
 
-enum { WINDOW_MAX = 64, VERB_KINDS = NB_REQ_EXECUTE + 1 };
+enum { WINDOW_MAX = 64, VERB_UNKNOWN = NB_REQ_EXECUTE + 1, VERB_KINDS };
 
 /** How an answer is written. */
 enum {

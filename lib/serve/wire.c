@@ -90,15 +90,6 @@ break_off(struct conn *conn, const char *text)
 }
 
 static uint32_t
-verbs_of(const struct nb_engine *engine)
-{
-	return 1u << NB_REQ_GET | 1u << NB_REQ_PUT | 1u << NB_REQ_DEL |
-		(engine->insert != NULL ? 1u << NB_REQ_INSERT : 0) |
-		(engine->merge != NULL ? 1u << NB_REQ_MERGE : 0) |
-		(engine->execute != NULL ? 1u << NB_REQ_EXECUTE : 0);
-}
-
-static uint32_t
 kinds_of(const struct server *server)
 {
 	const struct nb_engine *engine = &server->engine;
@@ -117,7 +108,9 @@ greet(struct conn *conn, const struct nb_wire_head *head)
 		.durability = server->durability,
 		.key_size_max = server_key_max(server),
 		.value_size_max = server_value_max(server),
-		.verbs = verbs_of(engine),
+		.verbs = 1u << NB_REQ_GET | 1u << NB_REQ_PUT | 1u << NB_REQ_DEL |
+			1u << NB_REQ_INSERT | 1u << NB_REQ_MERGE |
+			(engine->execute != NULL ? 1u << NB_REQ_EXECUTE : 0),
 		.kinds = kinds_of(server),
 		.records = UINT64_MAX};
 	if (head->count != NB_WIRE_VERSION) {
@@ -243,8 +236,8 @@ parse_record(struct conn *conn, const char *bytes, size_t size, struct record *r
 	if (size == 0)
 		return PART;
 	record->op = (struct window_op){.verb = (uint8_t)bytes[0], .reply = REPLY_WIRE};
-	if (record->op.verb > NB_REQ_EXECUTE)
-		return BROKEN;
+	if (record->op.verb > VERB_UNKNOWN)
+		record->op.verb = VERB_UNKNOWN;
 	if (record->op.verb == NB_REQ_EXECUTE)
 		return parse_execute(server, bytes, size, record, &conn->need);
 	return conn->wire.is_fixed ? parse_fixed(&conn->wire, bytes, size, record, &conn->need)

@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Client of `mininb serve`, which lends any engine to the network, by its compact protocol.
+ *
+ * Each session has a connection to each server (link.c). With several servers each has an equal
+ * part of the hash space of the keys (remote/address.h). A verb is a batch of one request; the
+ * requests of a submit, a multi_get or a batch are one batch for each server.
+ *
+ * What the served engine can do is known when it is connected to, and this table is there before.
+ * So it has what every engine can do behind a server: no scan, no order, no transactions. An
+ * insert and a merge that the engine has not are done by the server.
+ */
+#include "../remote/address.h"
+#include "link.h"
+
+static const struct nb_engine engine;
+
+struct nb_db {
+	const struct nb_host *host;
+	const char *const *targets;
+	uint32_t target_count;
+	uint32_t inflight_ops;
+	uint64_t inflight_bytes, value_size;
+	struct stream_options stream;
+	struct link *links; /* of this thread, for what concerns whole databases */
+	struct buffer text;
+};
+
+struct nb_session {
+	struct nb_db *db;
+	struct link *links;
+	struct stream **streams;
+	uint32_t count, next;  /* next: the link whose answers are taken first */
+	uint64_t limit, taken; /* requests in flight, at most and now */
+	uint64_t bytes, bytes_max;
+	struct nb_completion *completions; /* of multi_get and batch */
+	/* answers that came while a single verb waited: reap tells them next */
+	struct nb_completion *early;
+	size_t early_count, early_told;
+};
+
+#define OPTIONS(X) \
+	X(ENGINE, TEXT, "engine", "memory", "engine of a server that mininb starts itself") \
+	X(SERVER_THREADS, U64, "server_threads", "1", "threads", 1, 1024, \
+		"threads of a server that mininb starts itself") \
+	X(PERSISTENT, BOOL, "persistent", "no", \
+		"the served engine keeps its data: a run uses what a load has stored") \
+	X(SPIN, TIME, "spin", "0s", 0, 0, "poll for so long without sleeping, then sleep")
+enum { OPTIONS(OPTION_ID) };
+static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
+
+enum { INFLIGHT_DEFAULT = 64, TOGETHER = 1024 /* requests of a multi_get or batch */ };
+
+static const char *
+version(void)
+{
+	return "1"; /* of the protocol */
+}
+
+/* --- the database: all servers --- */
+
+static int
+check_server(const struct nb_db *db, const struct nb_open_args *args, const struct link *link)
+{
+	const struct nb_wire_hello *hello = &link->hello;
+	static const char *const levels[] = {"none", "process", "periodic", "commit"};
+	const char *address = link->stream.address;
+	if (hello->durability > NB_DUR_COMMIT)
+		return db->host->fail(
+			NB_FAIL, "%s: durability %u is not known", address, hello->durability);
+	if (hello->durability < args->durability)
+		return db->host->fail(NB_UNSUPPORTED,
+			"%s: the server has durability %s; start it with --durability=%s",
+			address, levels[hello->durability], levels[args->durability]);
+	if (args->key_size > hello->key_size_max)
+		return db->host->fail(NB_UNSUPPORTED, "%s: %s takes keys of at most %llu bytes",
+			address, hello->engine, (unsigned long long)hello->key_size_max);
+	db->host->log(NB_LOG_INFO, "%s: %s %s, durability %s", address, hello->engine,
+		hello->version, levels[hello->durability]);
+	return NB_OK;
+}
+
+static void
+close_links(struct link *links, uint32_t count)
+{
+	for (uint32_t i = 0; links != NULL && i < count; i++)
+		link_close(&links[i]);
+	free(links);
+}
+
+static int
+open_links(struct link **out, const struct nb_db *db, uint64_t room)
+{
+	struct link *links = calloc(db->target_count, sizeof(*links));
+	if (links == NULL)
+		return db->host->fail(NB_FAIL, "out of memory");
+	for (uint32_t i = 0; i < db->target_count; i++) {
+		int rc = link_open(
+			&links[i], db->host, db->targets[i], &db->stream, room, db->value_size);
+		if (rc != NB_OK) {
+			close_links(links, i);
+			return rc;
+		}
+	}
+	*out = links;
+	return NB_OK;
+}
+
+static int
+db_close(struct nb_db *db)
+{
+	close_links(db->links, db->target_count);
+	free(db->text.data);
+	free(db);
+	return NB_OK;
+}
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+	if (args->target_count == 0)
+		return host->fail(NB_UNSUPPORTED,
+			"net needs the address of a mininb serve: use --servers=HOST:PORT");
+	struct nb_db *db = calloc(1, sizeof(*db));
+	if (db == NULL)
+		return host->fail(NB_FAIL, "out of memory");
+	*db = (struct nb_db){.host = host,
+		.targets = args->targets,
+		.target_count = args->target_count,
+		.inflight_ops = args->inflight_ops,
+		.inflight_bytes = args->inflight_bytes,
+		.value_size = args->value_size,
+		.stream.spin_ns = args->options != NULL ? args->options[SPIN].u64 : 0};
+	int rc = open_links(&db->links, db, 1);
+	for (uint32_t i = 0; rc == NB_OK && i < db->target_count; i++)
+		rc = check_server(db, args, &db->links[i]);
+	if (rc == NB_OK)
+		*out = db;
+	else
+		db_close(db);
+	return rc;
+}
+
+/** Of all servers. NB_UNSUPPORTED if one cannot. */
+static int
+ask_all(struct nb_db *db, uint32_t kind, uint32_t upto)
+{
+	int rc = NB_OK;
+	for (uint32_t i = 0; i < db->target_count && rc == NB_OK; i++)
+		rc = link_ask(&db->links[i], kind, upto, &db->text);
+	return rc;
+}
+
+static int
+flush(struct nb_db *db, uint32_t upto)
+{
+	return ask_all(db, NB_WIRE_SETTLE, upto);
+}
+
+static int
+reset(struct nb_db *db)
+{
+	return ask_all(db, NB_WIRE_RESET, 0);
+}
+
+/** A line "name TAB unit TAB kind TAB value" of a server, whose number stands before the name. */
+static void
+emit_line(const struct nb_db *db, uint32_t server, char *line, nb_stat_emit emit, void *to)
+{
+	char name[160];
+	char *unit = strchr(line, '\t'), *kind = unit != NULL ? strchr(unit + 1, '\t') : NULL;
+	char *value = kind != NULL ? strchr(kind + 1, '\t') : NULL;
+	if (value == NULL)
+		return;
+	*unit = *kind = *value = '\0';
+	if (db->target_count > 1)
+		snprintf(name, sizeof(name), "server%u_%s", server + 1, line);
+	else
+		snprintf(name, sizeof(name), "%s", line);
+	emit(to, name, unit + 1, (uint32_t)strtoul(kind + 1, NULL, 10),
+		strtoull(value + 1, NULL, 10));
+}
+
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	for (uint32_t i = 0; i < db->target_count; i++) {
+		if (link_ask(&db->links[i], NB_WIRE_STATS, 0, &db->text) != NB_OK)
+			continue; /* it has none; a broken connection is told by the next verb */
+		char *rest = db->text.data;
+		for (char *line; (line = strsep(&rest, "\n")) != NULL;)
+			emit_line(db, i, line, emit, to);
+	}
+}
+
+/* --- sessions --- */
+
+static int
+session_close(struct nb_session *session)
+{
+	close_links(session->links, session->count);
+	free(session->streams);
+	free(session->completions);
+	free(session->early);
+	free(session);
+	return NB_OK;
+}
+
+static int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
+{
+	struct nb_session *session;
+	int rc = SESSION_NEW(&session, db);
+	if (rc != NB_OK)
+		return rc;
+	session->count = db->target_count;
+	session->limit = db->inflight_ops != 0 ? db->inflight_ops : INFLIGHT_DEFAULT;
+	session->bytes_max = db->inflight_bytes != 0 ? db->inflight_bytes : UINT64_MAX;
+	session->streams = calloc(session->count, sizeof(struct stream *));
+	session->completions = calloc(TOGETHER, sizeof(*session->completions));
+	rc = session->streams != NULL && session->completions != NULL
+		? open_links(&session->links, db,
+			  session->limit > TOGETHER ? session->limit : TOGETHER)
+		: db->host->fail(NB_FAIL, "out of memory");
+	if (rc != NB_OK) {
+		session_close(session);
+		return rc;
+	}
+	for (uint32_t i = 0; i < session->count; i++)
+		session->streams[i] = &session->links[i].stream;
+	*out = session;
+	return NB_OK;
+}
+
+static inline struct link *
+link_of(struct nb_session *session, struct nb_slice key)
+{
+	return &session->links[split_server(key, session->count)];
+}
+
+/** The steps of an execute must be of one server. */
+static int
+link_of_request(struct nb_session *session, const struct nb_request *request, struct link **out)
+{
+	if (request->verb != NB_REQ_EXECUTE) {
+		*out = link_of(session, request->key);
+		return NB_OK;
+	}
+	*out = &session->links[0];
+	for (uint64_t i = 0; i < request->step_count; i++) {
+		struct link *link = link_of(session, request->steps[i].key);
+		if (i > 0 && link != *out)
+			return session->db->host->fail(NB_UNSUPPORTED,
+				"the keys of an execute are on different servers");
+		*out = link;
+	}
+	if (request->step_count > NB_WIRE_STEPS_MAX)
+		return session->db->host->fail(NB_UNSUPPORTED,
+			"an execute may have %u steps, not %llu", NB_WIRE_STEPS_MAX,
+			(unsigned long long)request->step_count);
+	return NB_OK;
+}
+
+/* --- requests --- */
+
+static int
+send_all(struct nb_session *session)
+{
+	int rc = NB_OK;
+	for (uint32_t i = 0; i < session->count && rc == NB_OK; i++)
+		rc = link_send(&session->links[i]);
+	return rc;
+}
+
+static bool
+has_room(const struct nb_session *session, const struct nb_request *request)
+{
+	uint64_t taken = session->taken + session->early_count - session->early_told;
+	return taken < session->limit &&
+		(session->taken == 0 ||
+			session->bytes + request->key.size + request->value.size <=
+				session->bytes_max);
+}
+
+static int
+submit(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken)
+{
+	int rc = NB_OK;
+	*taken = 0;
+	for (; *taken < count && has_room(session, &requests[*taken]); ++*taken) {
+		const struct nb_request *request = &requests[*taken];
+		struct link *link;
+		rc = link_of_request(session, request, &link);
+		if (rc == NB_OK && !link_has_room(link))
+			break;
+		if (rc == NB_OK)
+			rc = link_add(link, request);
+		if (rc != NB_OK)
+			break;
+		session->taken++;
+		session->bytes += request->key.size + request->value.size;
+	}
+	/* What was taken before a request that cannot be sent goes out, and that is told next. */
+	if (rc != NB_OK && *taken == 0)
+		return rc;
+	rc = send_all(session);
+	return rc == NB_OK ? NB_PENDING : rc;
+}
+
+/** Answers that were read, of all links in turn. */
+static int
+take_all(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count)
+{
+	uint64_t bytes = 0;
+	int rc = NB_OK;
+	*count = 0;
+	for (uint32_t i = 0; i < session->count && rc == NB_OK && *count < room; i++) {
+		size_t some;
+		rc = link_take(&session->links[(session->next + i) % session->count],
+			out + *count, room - *count, &some, &bytes);
+		*count += some;
+	}
+	session->next++;
+	session->taken -= *count;
+	session->bytes -= bytes;
+	/* What was told before a failure is told; the failure comes with the next call. */
+	return *count > 0 ? NB_OK : rc;
+}
+
+static int
+wait_all(struct nb_session *session, uint64_t timeout_ns)
+{
+	size_t came;
+	if (session->count == 1)
+		return stream_wait(
+			session->streams[0], session->links[0].need, timeout_ns, &came);
+	int rc = streams_wait(session->streams, session->count, timeout_ns);
+	for (uint32_t i = 0; i < session->count && rc == NB_OK; i++) {
+		rc = stream_push(session->streams[i]);
+		if (rc == NB_OK)
+			rc = stream_pull(session->streams[i], session->links[i].need, &came);
+	}
+	return rc;
+}
+
+/** Answers from the servers, as of nb_engine.reap. */
+static int
+reap_links(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t timeout_ns)
+{
+	uint64_t begin_ns = timeout_ns > 0 ? stream_now_ns() : 0, gone_ns = 0;
+	*count = 0;
+	while (session->taken > 0) {
+		int rc = take_all(session, out, room, count);
+		if (rc != NB_OK || *count > 0 || gone_ns > timeout_ns)
+			return rc;
+		rc = wait_all(session, timeout_ns - gone_ns);
+		if (rc != NB_OK)
+			return rc;
+		/* one look at what came, also when the time is over */
+		gone_ns = timeout_ns > 0 ? stream_now_ns() - begin_ns : 1;
+	}
+	return NB_OK;
+}
+
+static int
+reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t timeout_ns)
+{
+	size_t early = session->early_count - session->early_told;
+	if (__builtin_expect(early == 0, 1))
+		return reap_links(session, out, room, count, timeout_ns);
+	*count = early < room ? early : room;
+	memcpy(out, session->early + session->early_told, *count * sizeof(*out));
+	session->early_told += *count;
+	return NB_OK;
+}
+
+/** A single verb comes while requests are in flight: wait for their answers. */
+static int
+take_early(struct nb_session *session)
+{
+	size_t told = session->early_count - session->early_told, some;
+	if (session->early == NULL)
+		session->early = malloc(session->limit * sizeof(*session->early));
+	if (session->early == NULL)
+		return session->db->host->fail(NB_FAIL, "out of memory");
+	memmove(session->early, session->early + session->early_told,
+		told * sizeof(*session->early));
+	session->early_count = told;
+	session->early_told = 0;
+	int rc = NB_OK;
+	while (session->taken > 0 && rc == NB_OK) {
+		rc = reap_links(session, session->early + session->early_count,
+			session->limit - session->early_count, &some, STREAM_FOREVER / 2);
+		session->early_count += some;
+	}
+	return rc;
+}
+
+static void
+release(struct nb_session *session)
+{
+	if (session->early_told < session->early_count)
+		return; /* reap is still to lend them */
+	for (uint32_t i = 0; i < session->count; i++)
+		stream_release(session->streams[i]);
+}
+
+/* --- single verbs: a batch of one --- */
+
+/**
+ * Send what was added, and wait for `count` answers: nothing else is in flight. The tag of a
+ * request is its place.
+ */
+static int
+finish(struct nb_session *session, size_t count, struct nb_completion *out)
+{
+	int rc = send_all(session);
+	session->taken += count;
+	for (size_t done = 0; done < count && rc == NB_OK;) {
+		size_t some = 0;
+		rc = reap_links(session, out + done, count - done, &some, STREAM_FOREVER / 2);
+		done += some;
+	}
+	session->bytes = 0;
+	return rc;
+}
+
+static int
+do_request(struct nb_session *session, struct nb_request *request, struct nb_slice *value)
+{
+	struct nb_completion done = {.answer = NB_FAIL};
+	struct link *link;
+	int rc = session->taken > 0 ? take_early(session) : NB_OK;
+	if (rc == NB_OK)
+		rc = link_of_request(session, request, &link);
+	if (rc == NB_OK)
+		rc = link_add(link, request);
+	if (rc == NB_OK) {
+		session->bytes += request->key.size + request->value.size;
+		rc = finish(session, 1, &done);
+	}
+	if (rc == NB_OK && done.answer < 0)
+		rc = session->db->host->fail(
+			done.answer, "%s: %s", link->stream.address, done.error);
+	else if (rc == NB_OK)
+		rc = done.answer;
+	if (value != NULL && rc == NB_OK)
+		*value = done.value;
+	else if (request->verb != NB_REQ_EXECUTE || rc != NB_OK)
+		release(session);
+	return rc;
+}
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	struct nb_request request = {.verb = NB_REQ_GET, .key = key};
+	return do_request(session, &request, value);
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_request request = {.verb = NB_REQ_PUT, .key = key, .value = value};
+	return do_request(session, &request, NULL);
+}
+
+static int
+del(struct nb_session *session, struct nb_slice key)
+{
+	struct nb_request request = {.verb = NB_REQ_DEL, .key = key};
+	return do_request(session, &request, NULL);
+}
+
+static int
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct nb_request request = {.verb = NB_REQ_INSERT, .key = key, .value = value};
+	return do_request(session, &request, NULL);
+}
+
+static int
+merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	struct nb_request request = {.verb = NB_REQ_MERGE, .key = key, .operand = operand};
+	return how == NB_MERGE_ADD_U64
+		? do_request(session, &request, NULL)
+		: session->db->host->fail(NB_UNSUPPORTED, "unknown kind of merge %u", how);
+}
+
+static int
+execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	struct nb_request request = {
+		.verb = NB_REQ_EXECUTE, .steps = steps, .step_count = count, .flags = flags};
+	return do_request(session, &request, NULL);
+}
+
+/* --- many at once --- */
+
+/** [0, count) requests that `fill` makes, TOGETHER of them at a time, and their answers. */
+static int
+do_many(struct nb_session *session, size_t count,
+	void (*fill)(const void *from, size_t i, struct nb_request *request), const void *from,
+	void (*take)(void *to, const struct nb_completion *done), void *to)
+{
+	int rc = session->taken > 0 ? take_early(session) : NB_OK;
+	for (size_t first = 0; first < count && rc == NB_OK; first += TOGETHER) {
+		size_t some = count - first < TOGETHER ? count - first : TOGETHER;
+		for (size_t i = 0; i < some && rc == NB_OK; i++) {
+			struct nb_request request = {.tag = first + i};
+			fill(from, first + i, &request);
+			session->bytes += request.key.size + request.value.size;
+			rc = link_add(link_of(session, request.key), &request);
+		}
+		if (rc == NB_OK)
+			rc = finish(session, some, session->completions);
+		for (size_t i = 0; i < some && rc == NB_OK; i++)
+			take(to, &session->completions[i]);
+	}
+	return rc;
+}
+
+struct found {
+	const struct nb_host *host;
+	struct nb_slice *values;
+	int32_t *answers;
+	int rc; /* of the first failure */
+};
+
+static void
+fill_get(const void *from, size_t i, struct nb_request *request)
+{
+	request->verb = NB_REQ_GET;
+	request->key = ((const struct nb_slice *)from)[i];
+}
+
+static void
+take_value(void *to, const struct nb_completion *done)
+{
+	struct found *found = to;
+	found->answers[done->tag] = done->answer;
+	found->values[done->tag] = done->value;
+	if (done->answer < 0 && found->rc == NB_OK)
+		found->rc = found->host->fail(done->answer, "%s", done->error);
+}
+
+static int
+multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	struct found found = {session->db->host, values, answers, NB_OK};
+	int rc = do_many(session, count, fill_get, keys, take_value, &found);
+	rc = rc == NB_OK ? found.rc : rc;
+	if (rc != NB_OK)
+		release(session);
+	return rc;
+}
+
+static void
+fill_write(const void *from, size_t i, struct nb_request *request)
+{
+	const struct nb_write *write = (const struct nb_write *)from + i;
+	request->verb = write->is_delete != 0 ? NB_REQ_DEL : NB_REQ_PUT;
+	request->key = write->key;
+	if (write->is_delete == 0)
+		request->value = write->value;
+}
+
+static void
+take_answer(void *to, const struct nb_completion *done)
+{
+	struct found *found = to;
+	if (done->answer < 0 && found->rc == NB_OK)
+		found->rc = found->host->fail(done->answer, "%s", done->error);
+	else if (done->answer == NB_CONFLICT && found->rc == NB_OK)
+		found->rc = NB_CONFLICT;
+}
+
+static int
+batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
+{
+	struct found found = {.host = session->db->host};
+	if (flags != 0)
+		return session->db->host->fail(NB_UNSUPPORTED,
+			"a batch of net is not atomic: other writes come between");
+	int rc = do_many(session, count, fill_write, writes, take_answer, &found);
+	release(session);
+	return rc == NB_OK ? found.rc : rc;
+}
+
+/* --- the table --- */
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values);
+
+#define NET_SERVER \
+	"command = {mininb} serve --driver={option:engine} --listen=unix:{socket} " \
+	"--path={dir} --threads={option:server_threads} {durability} --allow-reset --quiet\n" \
+	"address = unix:{socket}\n" \
+	"durability.none = --durability=none\n" \
+	"durability.process = --durability=process\n" \
+	"durability.periodic = --durability=periodic\n" \
+	"durability.commit = --durability=commit\n"
+
+#define NET_ENGINE \
+	ENGINE_BASE("net"), ENGINE_RECORDS, \
+		.summary = "client of mininb serve", .licence = "BSD-2-Clause", \
+		.home = "part of mininb", .key_size_max = 1u << 20, \
+		.value_size_max = 1u << 30, .options = options, .open = db_open, \
+		.close = db_close, .release = release, .insert = insert, .batch = batch, \
+		.multi_get = multi_get, .submit = submit, .reap = reap, .flush = flush, \
+		.stats = stats, .execute = execute, .merge = merge, .reset = reset, \
+		.server = NET_SERVER
+#define NET_CAPS (NB_CAP_REMOTE | NB_CAP_CONCURRENT | NB_CAP_COPIES)
+
+static const struct nb_engine engine = {NET_ENGINE, .caps = NET_CAPS,
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE), .auto_durability = NB_DUR_NONE,
+	.variant = variant};
+
+static const struct nb_engine persistent = {NET_ENGINE,
+	.caps = NET_CAPS | NB_CAP_PERSISTENT | NB_CAP_MULTI_PROCESS,
+	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) |
+		NB_DUR_BIT(NB_DUR_PERIODIC) | NB_DUR_BIT(NB_DUR_COMMIT),
+	.auto_durability = NB_DUR_PROCESS, .variant = variant};
+
+static const struct nb_engine *
+variant(const struct nb_option_value *values)
+{
+	return values[PERSISTENT].u64 != 0 ? &persistent : NULL;
+}
+
+NB_ENGINE_PLUGIN(engine)
