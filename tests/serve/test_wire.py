@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Conversations in the compact protocol with `mininb serve`, and the driver net."""
+import os
+import random
+import re
+import struct
+import subprocess
+import threading
+import unittest
+
+from server import (BATCH, BROKEN, CHECKPOINT, DEL, DONE, EXECUTE, FAILED, FIXED, GET, HELLO,
+                    INSERT, MERGE, PUT, RESET, SETTLE, STATS, VIEW, Server, Wire, command, head,
+                    receive, receive_all, record)
+
+MININB = os.environ['MININB']
+
+
+def number(n):
+    return struct.pack('<Q', n)
+
+
+def steps(*items, flags=0):
+    out = struct.pack('<BII', EXECUTE, flags, len(items))
+    for verb, key, value, operand in items:
+        out += struct.pack('<BIQII', verb, 0, operand, len(key), len(value)) + key + value
+    return out
+
+
+class Protocol(unittest.TestCase):
+    def test_requests_are_answered_in_their_order(self):
+        with Server('--driver=memory') as server:
+            wire = Wire(server)
+            self.assertEqual(wire.hello[7].rstrip(b'\0'), b'memory')
+            heard = wire.ask(
+                (GET, b'a'), (PUT, b'a', b'1'), (GET, b'a'), (PUT, b'a', b'22'), (GET, b'a'),
+                (INSERT, b'a', b'3'), (INSERT, b'b', b''), (GET, b'b'), (DEL, b'a'), (DEL, b'a'),
+                (MERGE, b'n', b'', 5), (MERGE, b'n', b'', 2**64 - 1), (GET, b'n'))
+            self.assertEqual(heard, [1, 0, (0, b'1'), 0, (0, b'22'), 3, 0, (0, b''), 0, 1, 0, 0,
+                                     (0, number(4))])
+
+    def test_each_split_of_a_batch_has_the_same_answers(self):
+        dice = random.Random(3)
+        said = [(dice.choice((GET, PUT, DEL, INSERT)), bytes([97 + dice.randrange(8)]),
+                 dice.randbytes(dice.randrange(40))) for _ in range(600)]
+        said = [(v, k, value if v in (PUT, INSERT) else b'') for v, k, value in said]
+        model, wanted = {}, []
+        for verb, key, value in said:
+            if verb == GET:
+                wanted.append((0, model[key]) if key in model else 1)
+            elif verb == DEL:
+                wanted.append(0 if model.pop(key, None) is not None else 1)
+            elif verb == INSERT and key in model:
+                wanted.append(3)
+            else:
+                model[key] = value
+                wanted.append(0)
+        for most in (1, 9, 300, 100000):
+            with Server('--driver=memory', listen='unix:{dir}/s') as server:
+                wire = Wire(server)
+                data, at = b'', 0
+                while at < len(said):
+                    some = said[at:at + dice.randint(1, 100)]
+                    data += head(BATCH, count=len(some), view=wire.view)
+                    data += b''.join(record(*r) for r in some)
+                    at += len(some)
+                heard = []
+                reader = threading.Thread(
+                    target=lambda: heard.extend(wire.answers([r[0] for r in said])))
+                reader.start()  # or the server would stop to read
+                while data:
+                    size = dice.randint(1, most)
+                    wire.sock.sendall(data[:size])
+                    data = data[size:]
+                reader.join()
+                self.assertEqual(heard, wanted, most)
+
+    def test_fixed_sizes_take_17_bytes(self):
+        with Server('--driver=memory') as server:
+            wire = Wire(server)
+            count = 1000
+            puts = b''.join(bytes([PUT]) + number(i) + number(i * i) for i in range(count))
+            gets = b''.join(bytes([GET]) + number(i) for i in range(count + 1))
+            self.assertEqual(len(puts), 17 * count)
+            wire.sock.sendall(
+                head(BATCH, FIXED, count, wire.view, 8, 8) + puts +
+                head(BATCH, FIXED, count + 1, wire.view, 8, 8) + gets)
+            self.assertEqual(wire.answers([PUT] * count), [0] * count)
+            self.assertEqual(wire.answers([GET] * (count + 1)),
+                             [(0, number(i * i)) for i in range(count)] + [1])
+
+    def test_a_wrong_view_is_refused_as_a_whole(self):
+        with Server('--driver=memory') as server:
+            wire = Wire(server)
+            wire.sock.sendall(
+                head(BATCH, count=2, view=wire.view + 1) + record(PUT, b'a', b'1') +
+                record(GET, b'a') + head(BATCH, count=1, view=wire.view) + record(GET, b'a'))
+            frame = wire.head()
+            self.assertEqual((frame['flags'], frame['count'], frame['view']),
+                             (VIEW, 2, wire.view))
+            self.assertEqual(wire.answers([GET]), [1])
+
+    def test_an_execute_answers_each_step(self):
+        with Server('--driver=memory') as server:
+            wire = Wire(server)
+            wire.sock.sendall(head(BATCH, count=1, view=wire.view) + steps(
+                (1, b'a', b'x', 0), (0, b'a', b'', 0), (0, b'b', b'', 0), (4, b'n', b'', 7)))
+            self.assertEqual(wire.head()['count'], 1)
+            self.assertEqual(receive(wire.sock, 1 + 1 + 1 + 4 + 1 + 1 + 1),
+                             b'\0' + b'\0' + b'\0' + b'\1\0\0\0x' + b'\1' + b'\0')
+
+    def test_frames_for_the_database(self):
+        with Server('--driver=memory', '--threads=2', '--allow-reset') as server:
+            wire, other = Wire(server), Wire(server)
+            wire.ask((PUT, b'a', b'1'))
+            for kind, wanted in ((STATS, b'records\trecords\t1\t1\n'), (SETTLE, b'')):
+                wire.sock.sendall(head(kind))
+                frame = wire.head()
+                self.assertEqual((frame['kind'], frame['flags']), (kind, DONE))
+                self.assertIn(wanted, receive(wire.sock, frame['count']))
+            wire.sock.sendall(head(CHECKPOINT))
+            frame = wire.head()
+            self.assertEqual(frame['flags'], FAILED)
+            receive(wire.sock, frame['count'])
+            wire.sock.sendall(head(RESET))
+            frame = wire.head()
+            self.assertEqual((frame['flags'], frame['view']), (DONE, wire.view + 1))
+            # the other connection does not know yet
+            other.sock.sendall(head(BATCH, count=1, view=other.view) + record(GET, b'a'))
+            self.assertEqual(other.head()['flags'], VIEW)
+            other.view += 1
+            self.assertEqual(other.ask((GET, b'a')), [1])
+
+    def test_garbage_ends_its_connection_with_a_message(self):
+        with Server('--driver=memory') as server:
+            for garbage in (head(BATCH, count=1), head(9), head(HELLO, count=99),
+                            b'\xb5' + b'x' * 100):
+                sock = server.connect()
+                sock.sendall(garbage)
+                self.assertEqual(receive(sock, 4)[2], BROKEN)
+                receive_all(sock)
+            for garbage in (head(77), b'x' * 24, head(BATCH, FIXED, 1, 1, 2**31, 8),
+                            head(BATCH, 0, 1, 1) + struct.pack('<BI', GET, 0),
+                            head(BATCH, 0, 1, 1) + struct.pack('<BII', PUT, 1, 2**31),
+                            head(BATCH, 0, 1, 1) + struct.pack('<BII', EXECUTE, 0, 2**31)):
+                wire = Wire(server)
+                wire.sock.sendall(garbage)
+                self.assertEqual(receive(wire.sock, 4)[2], BROKEN)
+                receive_all(wire.sock)
+            server.stop()
+            self.assertIn('dropped 10', server.report)
+
+
+def mininb(*words, status=0):
+    done = subprocess.run([MININB, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True)
+    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+    return done
+
+
+class Net(unittest.TestCase):
+    def test_it_keeps_the_promises_of_the_plugin_interface(self):
+        engines = [(['--driver=memory', '--threads=2'], '--seed=1')]
+        if subprocess.run([MININB, 'engines', '-d', 'lmdb'], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode == 0:
+            # without an insert of its own, and a disk that may be slow
+            engines.append((['--driver=lmdb', '--durability=process', '-o', 'map_size=64MiB'],
+                            '--only=insert'))
+        for words, only in engines:
+            with Server(*words, '--allow-reset', listen='unix:{dir}/s') as server:
+                done = mininb('check', '-d', 'net', '--servers=' + server.address, '--path',
+                              server.path, only)
+                self.assertIn(' 0 broken', done.stdout)
+
+    def test_a_run_with_requests_in_flight_on_two_servers_verifies_its_data(self):
+        with Server('--driver=memory', '--allow-reset') as one, \
+                Server('--driver=memory', '--threads=2', '--allow-reset') as other:
+            for words in (['--depth=200', '--batch-bytes=4KiB'], ['--depth=1'],
+                          ['--depth=64', '--set', 'value-size=uniform:0..300']):
+                mininb('run', '-d', 'net', f'--servers={one.address},{other.address}', '--path',
+                       one.path + '/c', '--records=2000', '--count=20000', '--read=60',
+                       '--update=30', '--insert=5', '--delete=5', '--threads=2',
+                       '--verify-rate=1', *words)
+
+    def test_a_reset_by_another_client_does_not_end_a_run(self):
+        with Server('--driver=memory', '--threads=2', '--allow-reset') as server:
+            done = []
+            def work():
+                done.append(subprocess.run(
+                    [MININB, 'run', '-d', 'net', '--servers=' + server.address, '--path',
+                     server.path + '/c', '--records=500', '--update=100',
+                     '--duration=2s', '--depth=100', '--batch-bytes=500', '--verify-rate=0'],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    text=True))
+            thread = threading.Thread(target=work)
+            thread.start()
+            wire, resets = Wire(server), 0
+            while thread.is_alive():
+                wire.sock.sendall(head(RESET))
+                frame = wire.head()
+                self.assertEqual(frame['flags'], DONE)
+                resets += 1
+                thread.join(0.05)
+            self.assertEqual(done[0].returncode, 0, done[0].stderr)
+            self.assertGreater(resets, 2)
+
+    def test_failures_name_the_address_and_what_to_do(self):
+        with Server('--driver=memory') as server:
+            at = ['-d', 'net', '--servers=' + server.address, '--path', server.path + '/c',
+                  '--records=10', '--read=100', '--count=10']
+            done = mininb('run', *at, status=1)
+            self.assertIn(server.address + ': the server does not allow its data to be removed',
+                          done.stderr)
+            done = mininb('run', *at, '-o', 'persistent=yes', '--durability=commit', status=1)
+            self.assertIn('the server has durability none; start it with --durability=commit',
+                          done.stderr)
+        done = mininb('run', *at, status=1)
+        self.assertIn('cannot connect', done.stderr)
+
+    def test_a_server_that_ends_leaves_a_partial_result(self):
+        with Server('--driver=memory', '--allow-reset') as server:
+            run = subprocess.Popen(
+                [MININB, 'run', '-d', 'net', '--servers=' + server.address, '--path',
+                 server.path + '/c', '--records=100', '--read=100', '--duration=60s',
+                 '--depth=10', '--verify-rate=0'], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True)
+            wire = Wire(server)
+            wanted = b''
+            while True:  # until the run reads
+                wire.sock.sendall(head(STATS))
+                frame = wire.head()
+                wanted = receive(wire.sock, frame['count'])
+                if b'records\trecords\t1\t100\n' in wanted:
+                    break
+            server.stop()
+            out, errors = run.communicate(timeout=60)
+            self.assertEqual(run.returncode, 1, errors)
+            self.assertRegex(errors, re.escape(server.address) + ': (the server closed the '
+                             'connection|cannot connect)')
+
+
+if __name__ == '__main__':
+    unittest.main()
