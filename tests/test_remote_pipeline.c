@@ -1,0 +1,746 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * plugins/remote/pipeline.h, by a small protocol, against servers that send their answers in
+ * pieces, refuse requests, stop reading, or break off.
+ *
+ * A request is a head {verb, key, seed, size} and `size` bytes. An answer is a byte and, of a
+ * value or an error, its size and its bytes. The value of a key is made from a seed, so a model
+ * needs to remember the seed only.
+ */
+#include "../plugins/remote/pipeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/rng.h"
+#include "remote_rig.h"
+#include "unit.h"
+
+bool unit_in_scratch = true;
+
+enum { KEYS = 7, SERVERS = 3, DEPTH = 24, TAGS = 6000, LARGE = 300000 };
+
+#define LONG_NS (60 * STREAM_SECOND_NS)
+
+/* ---- values ---- */
+
+static size_t
+value_size(uint64_t seed)
+{
+	return seed % 50 == 0 ? LARGE + seed % 1000 : seed % 41;
+}
+
+static char
+value_byte(uint64_t seed, size_t i)
+{
+	return (char)(seed * 31 + i * 7);
+}
+
+static void
+value_make(char *to, uint64_t seed)
+{
+	for (size_t i = 0, size = value_size(seed); i < size; i++)
+		to[i] = value_byte(seed, i);
+}
+
+static bool
+value_is(struct nb_slice value, uint64_t seed)
+{
+	const char *bytes = value.data;
+	bool is_equal = value.size == value_size(seed);
+	for (size_t i = 0; is_equal && i < value.size; i++)
+		is_equal = bytes[i] == value_byte(seed, i);
+	return is_equal;
+}
+
+/* ---- the server ---- */
+
+enum { REQUEST_HEAD = 24 };
+
+struct request_head {
+	uint32_t verb, key;
+	uint64_t seed, size;
+};
+
+/** What all servers keep, and which of them has a key. */
+struct store {
+	pthread_mutex_t lock;
+	bool is_there[KEYS];
+	uint64_t seeds[KEYS];
+	uint32_t owner[KEYS];
+	bool is_cluster;
+	uint64_t requests, moves;
+};
+
+/** One server. */
+struct side {
+	struct store *store;
+	struct peer peer;
+	uint32_t number;
+	size_t piece; /* most bytes that it sends in one write */
+	uint64_t random;
+};
+
+static bool
+answer(struct side *side, int fd, char what, const void *bytes, size_t size)
+{
+	char *out = malloc(5 + size);
+	uint32_t length = (uint32_t)size;
+	size_t all = what == 'V' || what == '-' ? 5 + size : 1;
+	out[0] = what;
+	memcpy(out + 1, &length, sizeof(length));
+	if (size > 0)
+		memcpy(out + 5, bytes, size);
+	bool is_sent = size > 1000 ? peer_write(fd, out, all)
+				   : peer_dribble(fd, out, all, side->piece, &side->random);
+	free(out);
+	return is_sent;
+}
+
+static bool
+answer_value(struct side *side, int fd, uint64_t seed)
+{
+	char *value = malloc(value_size(seed) + 1);
+	value_make(value, seed);
+	bool is_sent = answer(side, fd, 'V', value, value_size(seed));
+	free(value);
+	return is_sent;
+}
+
+/** In a cluster, each key moves to the next server from time to time. False: not here. */
+static bool
+has_key(struct side *side, uint32_t key)
+{
+	struct store *store = side->store;
+	if (!store->is_cluster)
+		return true;
+	if (++store->requests % 150 == 0) {
+		uint32_t *owner = &store->owner[store->moves++ % KEYS];
+		*owner = (*owner + 1) % SERVERS;
+	}
+	return store->owner[key] == side->number;
+}
+
+static char
+perform(struct side *side, const struct request_head *head, uint64_t *seed)
+{
+	struct store *store = side->store;
+	bool *is_there = &store->is_there[head->key], was_there;
+	char what = 'O';
+	pthread_mutex_lock(&store->lock);
+	was_there = *is_there;
+	if (!has_key(side, head->key))
+		what = 'A';
+	else if (head->verb == NB_REQ_GET || head->verb == NB_REQ_DEL)
+		what = !was_there ? 'N' : head->verb == NB_REQ_GET ? 'V' : 'O';
+	else if (head->verb == NB_REQ_INSERT && was_there)
+		what = 'E';
+	else if (head->verb == NB_REQ_MERGE)
+		what = '-';
+	if (what == 'O') {
+		*is_there = head->verb != NB_REQ_DEL;
+		store->seeds[head->key] = head->seed;
+	}
+	*seed = store->seeds[head->key];
+	pthread_mutex_unlock(&store->lock);
+	return what;
+}
+
+static void
+serve_store(int fd, void *of)
+{
+	struct side *side = of;
+	struct request_head head;
+	char *bytes = malloc(LARGE + 1000);
+	while (peer_read(fd, &head, sizeof(head)) && peer_read(fd, bytes, head.size)) {
+		uint64_t seed;
+		char what = perform(side, &head, &seed);
+		if (head.verb < NB_REQ_MERGE && head.size > 0)
+			ck_assert(value_is((struct nb_slice){bytes, head.size}, head.seed));
+		if (!(what == 'V'                 ? answer_value(side, fd, seed)
+				    : what == '-' ? answer(side, fd, '-', "no sums", 7)
+						  : answer(side, fd, what, NULL, 0)))
+			break;
+	}
+	free(bytes);
+}
+
+/* ---- the codec ---- */
+
+struct client {
+	struct pipeline pipeline;
+	struct codec codec;
+	struct store store;
+	struct side sides[SERVERS];
+	const char *targets[SERVERS];
+	uint32_t map[KEYS]; /* the server that is thought to have a key */
+	uint64_t refused;
+};
+
+static uint32_t
+key_number(struct nb_slice key)
+{
+	uint32_t number;
+	memcpy(&number, key.data, sizeof(number));
+	return number;
+}
+
+static size_t
+bound(void *own, struct flying *flying, const struct nb_request *request)
+{
+	if (request->verb > NB_REQ_EXECUTE) {
+		flying->answer = NB_UNSUPPORTED;
+		flying->error = "unknown verb";
+		return 0;
+	}
+	size_t size = REQUEST_HEAD + request->value.size;
+	for (uint64_t i = 0; i < request->step_count; i++)
+		size += REQUEST_HEAD + request->steps[i].value.size;
+	return size;
+}
+
+static char *
+write_request(
+	char *to, uint32_t verb, struct nb_slice key, struct nb_slice value, uint64_t seed)
+{
+	struct request_head head = {verb, key_number(key), seed, value.size};
+	memcpy(to, &head, sizeof(head));
+	if (value.size > 0)
+		memcpy(to + sizeof(head), value.data, value.size);
+	return to + sizeof(head) + value.size;
+}
+
+/* The seed of a value comes as `operand`. */
+static char *
+encode(void *own, struct flying *flying, const struct nb_request *request, char *to)
+{
+	if (request->verb != NB_REQ_EXECUTE)
+		return write_request(
+			to, request->verb, request->key, request->value, request->operand);
+	for (uint64_t i = 0; i < request->step_count; i++) {
+		const struct nb_step *step = &request->steps[i];
+		to = write_request(to, step->verb, step->key,
+			step->verb == NB_STEP_GET ? (struct nb_slice){NULL, 0} : step->value,
+			step->operand);
+	}
+	flying->replies = (uint32_t)request->step_count;
+	return to;
+}
+
+/** A whole answer; its size, or 0 and *need. */
+static size_t
+take_answer(const char *bytes, size_t size, struct nb_slice *value, size_t *need)
+{
+	uint32_t length;
+	if (bytes[0] != 'V' && bytes[0] != '-')
+		return 1;
+	*need = 5;
+	if (size < 5)
+		return 0;
+	memcpy(&length, bytes + 1, sizeof(length));
+	*need = 5 + (size_t)length;
+	if (size < *need)
+		return 0;
+	*value = (struct nb_slice){bytes + 5, length};
+	return *need;
+}
+
+static size_t
+decode(void *own, struct flying *flying, char *bytes, size_t size, size_t *need)
+{
+	static const char known[] = "OVNEA-";
+	static const int32_t answers[] = {
+		NB_OK, NB_OK, NB_NOT_FOUND, NB_EXISTS, NB_OK, NB_FAIL};
+	struct client *client = own;
+	struct nb_slice value = {NULL, 0};
+	const char *what = memchr(known, bytes[0], sizeof(known) - 1);
+	if (what == NULL)
+		return CODEC_GARBAGE;
+	size_t used = take_answer(bytes, size, &value, need);
+	if (used == 0)
+		return 0;
+	flying->answer = answers[what - known];
+	if (flying->verb == NB_REQ_EXECUTE) {
+		struct nb_step *step = &flying->steps[flying->step_count - flying->replies];
+		step->answer = flying->answer;
+		step->value = value;
+		return used;
+	}
+	flying->value = value;
+	if (*what == '-') {
+		flying->error = "no sums";
+		flying->value = (struct nb_slice){NULL, 0};
+	}
+	if (*what == 'A') {
+		client->refused++;
+		flying->is_again = 1;
+		flying->wait_ns = client->refused % 4 == 0 ? 50000 : 0;
+		flying->server = (flying->server + 1) % SERVERS;
+		client->map[flying->own[0]] = flying->server;
+	}
+	return used;
+}
+
+static uint32_t
+server_of(void *own, const struct nb_request *request)
+{
+	struct client *client = own;
+	return client->map[key_number(request->key)];
+}
+
+static char *
+encode_in_cluster(void *own, struct flying *flying, const struct nb_request *request, char *to)
+{
+	flying->own[0] = key_number(request->key);
+	return encode(own, flying, request, to);
+}
+
+static char *
+again(void *own, struct flying *flying, const char *kept, size_t size, char *to)
+{
+	memcpy(to, kept, size);
+	return to + size;
+}
+
+/* ---- a client of some servers ---- */
+
+static void
+client_undo(void *of)
+{
+	struct client *client = of;
+	pipeline_close(&client->pipeline);
+	for (int i = 0; i < SERVERS; i++)
+		peer_stop(&client->sides[i].peer);
+	pthread_mutex_destroy(&client->store.lock);
+}
+
+static struct client *
+client_start(uint32_t servers, peer_script script, size_t piece, bool is_cluster)
+{
+	static struct client client;
+	client = (struct client){.codec = {.name = "test",
+					 .bound = bound,
+					 .encode = is_cluster ? encode_in_cluster : encode,
+					 .decode = decode}};
+	if (is_cluster) {
+		client.codec.flags = CODEC_KEEPS;
+		client.codec.server = server_of;
+		client.codec.again = again;
+	}
+	pthread_mutex_init(&client.store.lock, NULL);
+	client.store.is_cluster = is_cluster;
+	for (uint32_t i = 0; i < SERVERS; i++) {
+		struct side *side = &client.sides[i];
+		*side = (struct side){.store = &client.store, .number = i, .piece = piece};
+		ck_assert(
+			peer_start(&side->peer, i == 1 ? PEER_IPV4 : PEER_UNIX, script, side));
+		client.targets[i] = side->peer.address;
+	}
+	const struct pipeline_config config = {.host = &rig_host,
+		.codec = &client.codec,
+		.own = &client,
+		.targets = client.targets,
+		.target_count = servers,
+		.inflight_ops = DEPTH};
+	ck_assert_int_eq(pipeline_open(&client.pipeline, &config), NB_OK);
+	unit_defer(client_undo, &client);
+	return &client;
+}
+
+/* ---- a model, and what each request must answer ---- */
+
+struct wanted {
+	uint32_t verb;
+	int32_t answer;
+	uint64_t seed; /* of a value; of a step's put */
+	struct nb_step steps[2];
+	bool is_done;
+};
+
+struct game {
+	struct client *client;
+	bool is_there[KEYS];
+	uint64_t seeds[KEYS];
+	struct wanted wanted[TAGS];
+	uint64_t random;
+	size_t offered, taken, reaped;
+	struct nb_request requests[TAGS];
+	uint32_t keys[KEYS];
+	char value[LARGE + 1000];
+};
+
+static struct game *
+game_start(struct client *client)
+{
+	static struct game game;
+	memset(&game, 0, sizeof(game));
+	game.client = client;
+	game.random = 7;
+	for (uint32_t i = 0; i < KEYS; i++)
+		game.keys[i] = i;
+	return &game;
+}
+
+/** What the verb answers, by the model; *seed: what a get brings. */
+static int32_t
+foretell(struct game *game, uint32_t verb, uint32_t key, uint64_t *seed)
+{
+	bool was_there = game->is_there[key];
+	if (verb == NB_REQ_MERGE)
+		return NB_FAIL;
+	if (verb == NB_REQ_GET) {
+		*seed = game->seeds[key];
+		return was_there ? NB_OK : NB_NOT_FOUND;
+	}
+	if (verb == NB_REQ_INSERT && was_there)
+		return NB_EXISTS;
+	game->is_there[key] = verb != NB_REQ_DEL;
+	if (verb != NB_REQ_DEL)
+		game->seeds[key] = *seed;
+	return verb == NB_REQ_DEL && !was_there ? NB_NOT_FOUND : NB_OK;
+}
+
+static struct nb_slice
+key_slice(struct game *game, uint32_t key)
+{
+	return (struct nb_slice){&game->keys[key], sizeof(uint32_t)};
+}
+
+/** The bytes of a value, until the next call. */
+static struct nb_slice
+value_slice(struct game *game, uint64_t seed)
+{
+	value_make(game->value, seed);
+	return (struct nb_slice){game->value, value_size(seed)};
+}
+
+/** The request number game->offered, and what it must answer. */
+static void
+offer(struct game *game)
+{
+	static const uint32_t verbs[] = {NB_REQ_GET, NB_REQ_GET, NB_REQ_GET, NB_REQ_PUT,
+		NB_REQ_PUT, NB_REQ_DEL, NB_REQ_INSERT, NB_REQ_MERGE, NB_REQ_EXECUTE};
+	bool is_cluster = game->client->store.is_cluster;
+	uint64_t roll = splitmix64_next(&game->random), seed = roll >> 20;
+	uint32_t verb = verbs[roll % (UNIT_COUNT(verbs) - (is_cluster ? 2 : 0))];
+	uint32_t key = (uint32_t)(roll >> 8) % KEYS;
+	struct wanted *wanted = &game->wanted[game->offered];
+	struct nb_request *request = &game->requests[game->offered];
+	*request = (struct nb_request){.tag = game->offered++,
+		.verb = verb,
+		.key = key_slice(game, key),
+		.operand = seed};
+	wanted->verb = verb;
+	wanted->seed = seed;
+	if (verb == NB_REQ_EXECUTE) {
+		foretell(game, NB_REQ_PUT, key, &wanted->seed);
+		for (int i = 0; i < 2; i++)
+			wanted->steps[i] = (struct nb_step){.key = request->key,
+				.verb = i == 0 ? NB_STEP_PUT : NB_STEP_GET,
+				.operand = seed,
+				.answer = INT32_MAX};
+		request->steps = wanted->steps;
+		request->step_count = 2;
+		return;
+	}
+	wanted->answer = foretell(game, verb, key, &wanted->seed);
+}
+
+/* The value of a request is made when it is submitted, and overwritten after: it is copied. */
+static void
+submit_one(struct game *game)
+{
+	struct nb_request *request = &game->requests[game->taken];
+	struct wanted *wanted = &game->wanted[game->taken];
+	size_t taken = 0;
+	struct nb_slice value = value_slice(game, request->operand);
+	if (request->verb == NB_REQ_PUT || request->verb == NB_REQ_INSERT)
+		request->value = value;
+	if (request->verb == NB_REQ_EXECUTE)
+		wanted->steps[0].value = value;
+	ck_assert_int_eq(
+		pipeline_submit(&game->client->pipeline, request, 1, &taken), NB_PENDING);
+	memset(game->value, 0xee, value.size);
+	game->taken += taken;
+}
+
+static void
+check_completion(struct game *game, const struct nb_completion *done)
+{
+	ck_assert_uint_lt(done->tag, game->taken);
+	struct wanted *wanted = &game->wanted[done->tag];
+	ck_assert(!wanted->is_done);
+	wanted->is_done = true;
+	ck_assert_int_eq(done->answer, wanted->answer);
+	if (wanted->verb == NB_REQ_GET && done->answer == NB_OK)
+		ck_assert(value_is(done->value, wanted->seed));
+	if (wanted->verb == NB_REQ_MERGE)
+		ck_assert_str_eq(done->error, "no sums");
+	if (wanted->verb == NB_REQ_EXECUTE) {
+		ck_assert_int_eq(wanted->steps[0].answer, NB_OK);
+		ck_assert_int_eq(wanted->steps[1].answer, NB_OK);
+		ck_assert(value_is(wanted->steps[1].value, wanted->seed));
+	}
+}
+
+static void
+reap_some(struct game *game, size_t room, uint64_t timeout_ns)
+{
+	struct nb_completion done[DEPTH];
+	size_t count;
+	ck_assert_int_eq(
+		pipeline_reap(&game->client->pipeline, done, room, &count, timeout_ns), NB_OK);
+	ck_assert_uint_le(count, room);
+	for (size_t i = 0; i < count; i++)
+		check_completion(game, &done[i]);
+	pipeline_release(&game->client->pipeline);
+	game->reaped += count;
+}
+
+/* Verbs that wait, between those that do not: they take effect after all that was taken. */
+static void
+check_verbs(struct game *game)
+{
+	struct pipeline *pipeline = &game->client->pipeline;
+	struct nb_slice keys[KEYS], values[KEYS];
+	int32_t answers[KEYS];
+	struct nb_write writes[2] = {{.key = key_slice(game, 0), .is_delete = 1},
+		{.key = key_slice(game, 1), .value = value_slice(game, 0)}};
+	uint64_t seed = 0;
+	ck_assert_int_eq(pipeline_batch(pipeline, writes, 2, 0), NB_OK);
+	foretell(game, NB_REQ_DEL, 0, &seed);
+	foretell(game, NB_REQ_PUT, 1, &seed);
+	for (uint32_t i = 0; i < KEYS; i++)
+		keys[i] = key_slice(game, i);
+	ck_assert_int_eq(pipeline_multi_get(pipeline, keys, KEYS, values, answers), NB_OK);
+	for (uint32_t i = 0; i < KEYS; i++) {
+		ck_assert_int_eq(answers[i], game->is_there[i] ? NB_OK : NB_NOT_FOUND);
+		if (i != 1 && game->is_there[i])
+			ck_assert(value_is(values[i], game->seeds[i]));
+	}
+	pipeline_release(pipeline);
+}
+
+/** Servers, most bytes of a piece, whether it is a cluster whose keys move. */
+static const struct {
+	uint32_t servers;
+	size_t piece;
+	bool is_cluster;
+} games[] = {{1, 1, false}, {1, 100, false}, {1, 100000, false}, {2, 3, false}, {3, 100, false},
+	{3, 100000, false}, {3, 100, true}, {3, 100000, true}};
+
+TEST_EACH(requests_answer_as_if_done_in_their_order, UNIT_COUNT(games))
+{
+	struct game *game = game_start(client_start(
+		games[_i].servers, serve_store, games[_i].piece, games[_i].is_cluster));
+	while (game->reaped < TAGS) {
+		uint64_t roll = splitmix64_next(&game->random);
+		for (uint64_t n = roll % DEPTH; n > 0; n--) {
+			if (game->taken == game->offered && game->offered < TAGS)
+				offer(game);
+			if (game->taken < game->offered)
+				submit_one(game);
+		}
+		reap_some(game, 1 + (roll >> 8) % DEPTH, roll % 3 == 0 ? 0 : LONG_NS);
+		if (roll % 64 == 1 && game->taken == game->offered)
+			check_verbs(game);
+	}
+	for (size_t i = 0; i < TAGS; i++)
+		ck_assert(game->wanted[i].is_done);
+	ck_assert(!games[_i].is_cluster || game->client->refused > 10);
+}
+
+/* ---- limits ---- */
+
+TEST(no_more_are_taken_than_fit)
+{
+	struct client *client = client_start(1, serve_store, 1000, false);
+	struct game *game = game_start(client);
+	struct nb_request requests[DEPTH + 9] = {{0}};
+	size_t taken;
+	for (size_t i = 0; i < UNIT_COUNT(requests); i++)
+		requests[i] = (struct nb_request){.tag = i, .key = key_slice(game, 0)};
+	ck_assert_int_eq(
+		pipeline_submit(&client->pipeline, requests, DEPTH + 9, &taken), NB_PENDING);
+	ck_assert_uint_eq(taken, DEPTH);
+	ck_assert_int_eq(pipeline_submit(&client->pipeline, requests, 1, &taken), NB_PENDING);
+	ck_assert_uint_eq(taken, 0);
+	client->pipeline.bytes_max = 10; /* two keys; one request fits in any case */
+	for (size_t done = 0; done < DEPTH;) {
+		struct nb_completion out[DEPTH];
+		size_t count;
+		ck_assert_int_eq(
+			pipeline_reap(&client->pipeline, out, DEPTH, &count, LONG_NS), NB_OK);
+		for (size_t i = 0; i < count; i++)
+			ck_assert_uint_eq(out[i].tag, done + i);
+		done += count;
+	}
+	ck_assert_int_eq(pipeline_submit(&client->pipeline, requests, 9, &taken), NB_PENDING);
+	ck_assert_uint_eq(taken, 2);
+}
+
+TEST(requests_that_cannot_be_sent_are_answered)
+{
+	struct client *client = client_start(1, serve_store, 1000, false);
+	struct game *game = game_start(client);
+	struct nb_request request = {.tag = 5, .verb = 77, .key = key_slice(game, 0)};
+	struct nb_completion out;
+	size_t count;
+	ck_assert_int_eq(pipeline_submit(&client->pipeline, &request, 1, &count), NB_PENDING);
+	ck_assert_int_eq(pipeline_reap(&client->pipeline, &out, 1, &count, LONG_NS), NB_OK);
+	ck_assert_uint_eq(count, 1);
+	ck_assert_uint_eq(out.tag, 5);
+	ck_assert_int_eq(out.answer, NB_UNSUPPORTED);
+	ck_assert_str_eq(out.error, "unknown verb");
+	ck_assert_int_eq(pipeline_do(&client->pipeline, &request, NULL), NB_UNSUPPORTED);
+	ck_assert_str_eq(rig_text, "test: unknown verb");
+	ck_assert_int_eq(pipeline_merge(&client->pipeline, key_slice(game, 0), 1), NB_FAIL);
+	ck_assert_str_eq(rig_text, "test: no sums");
+	ck_assert_int_eq(pipeline_reap(&client->pipeline, &out, 1, &count, LONG_NS), NB_OK);
+	ck_assert_uint_eq(count, 0); /* with nothing in flight it does not wait */
+}
+
+/* ---- full buffers ---- */
+
+/* Reads nothing until the client has had time to fill all buffers, then answers in order. */
+static void
+serve_late(int fd, void *of)
+{
+	usleep(100000);
+	serve_store(fd, of);
+}
+
+/* 24 puts and gets of 300 KB each: neither direction fits into the buffers of a Unix socket. */
+TEST_EACH(full_buffers_on_both_sides_do_not_stop_it, 2)
+{
+	struct client *client = client_start(1 + 2 * (uint32_t)_i, serve_late, 100000, false);
+	struct game *game = game_start(client);
+	struct nb_completion out[DEPTH];
+	size_t taken, done = 0, count;
+	for (int round = 0; round < 4; round++) {
+		for (uint32_t i = 0; i < DEPTH; i++) {
+			struct nb_request request = {.tag = i,
+				.verb = i % 2 == 0 ? NB_REQ_PUT : NB_REQ_GET,
+				.key = key_slice(game, i / 2 % KEYS)};
+			uint64_t seed = 50 * (uint64_t)(i / 2);
+			request.operand = seed;
+			if (i % 2 == 0)
+				request.value = value_slice(game, seed);
+			ck_assert_int_eq(
+				pipeline_submit(&client->pipeline, &request, 1, &taken),
+				NB_PENDING);
+			ck_assert_uint_eq(taken, 1);
+		}
+		for (done = 0; done < DEPTH; done += count) {
+			ck_assert_int_eq(
+				pipeline_reap(&client->pipeline, out, DEPTH, &count, LONG_NS),
+				NB_OK);
+			for (size_t i = 0; i < count; i++) {
+				ck_assert_int_eq(out[i].answer, NB_OK);
+				if (out[i].tag % 2 == 1)
+					ck_assert(
+						value_is(out[i].value, 50 * (out[i].tag / 2)));
+			}
+			pipeline_release(&client->pipeline);
+		}
+	}
+}
+
+/* ---- servers that break ---- */
+
+static void
+answer_three_and_close(int fd, void *of)
+{
+	struct request_head head;
+	for (int i = 0; i < 3 && peer_read(fd, &head, sizeof(head)); i++)
+		peer_write(fd, "N", 1);
+}
+
+static void
+answer_three_and_garbage(int fd, void *of)
+{
+	struct request_head head;
+	answer_three_and_close(fd, of);
+	peer_write(fd, "HTTP/1.1 400 Bad Request\r\n", 26);
+	while (peer_read(fd, &head, 1))
+		;
+}
+
+static void
+answer_part_and_close(int fd, void *of)
+{
+	answer_three_and_close(fd, of);
+	peer_write(fd, "V\4\0\0\0abc", 8);
+}
+
+static const struct {
+	peer_script script;
+	const char *text;
+} breaks[] = {{answer_three_and_close, "the server closed the connection"},
+	{answer_part_and_close, "the server closed the connection"},
+	{answer_three_and_garbage,
+		"this is not an answer of a test server: 'HTTP/1.1 400 Bad Request..'"}};
+
+/* The three answers come out before the failure, and then every call fails with one message. */
+TEST_EACH(server_that_breaks_is_named, UNIT_COUNT(breaks))
+{
+	struct client *client = client_start(1, breaks[_i].script, 1, false);
+	struct game *game = game_start(client);
+	struct nb_request requests[9] = {{0}};
+	struct nb_completion out[9];
+	struct nb_slice value;
+	size_t taken, done = 0, count = 1;
+	int rc = NB_OK;
+	for (size_t i = 0; i < 9; i++)
+		requests[i] = (struct nb_request){.tag = i, .key = key_slice(game, 0)};
+	ck_assert_int_eq(pipeline_submit(&client->pipeline, requests, 9, &taken), NB_PENDING);
+	while (rc == NB_OK) {
+		rc = pipeline_reap(&client->pipeline, out, 9, &count, LONG_NS);
+		done += count;
+	}
+	ck_assert_uint_eq(done, 3);
+	ck_assert_int_eq(rc, NB_FAIL);
+	char text[sizeof(rig_text)];
+	strcpy(text, rig_text);
+	ck_assert_ptr_ne(strstr(text, client->targets[0]), NULL);
+	ck_assert_ptr_ne(strstr(text, breaks[_i].text), NULL);
+	ck_assert_int_eq(pipeline_get(&client->pipeline, key_slice(game, 0), &value), NB_FAIL);
+	ck_assert_str_eq(rig_text, text);
+	ck_assert_int_eq(pipeline_submit(&client->pipeline, requests, 1, &taken), NB_FAIL);
+	ck_assert_uint_eq(taken, 0);
+}
+
+/* Bytes that answer nothing: the next answer would be taken for that of another request. */
+static void
+answer_twice(int fd, void *of)
+{
+	struct request_head head;
+	while (peer_read(fd, &head, sizeof(head)))
+		peer_write(fd, "NN", 2);
+}
+
+TEST(answer_to_nothing_is_garbage)
+{
+	struct client *client = client_start(1, answer_twice, 1, false);
+	struct game *game = game_start(client);
+	struct nb_slice value;
+	int rc = NB_OK;
+	for (int i = 0; i < 1000 && rc >= 0; i++)
+		rc = pipeline_get(&client->pipeline, key_slice(game, 0), &value);
+	ck_assert_int_eq(rc, NB_FAIL);
+	ck_assert_ptr_ne(strstr(rig_text, "not an answer of a test server: 'N'"), NULL);
+}
+
+TEST(server_that_is_not_there_leaves_nothing_open)
+{
+	struct client *client = client_start(1, serve_store, 1, false);
+	const char *targets[] = {client->targets[0], "unix:missing"};
+	struct pipeline_config config = client->pipeline.config;
+	struct pipeline pipeline;
+	config.targets = targets;
+	config.target_count = 2;
+	ck_assert_int_eq(pipeline_open(&pipeline, &config), NB_FAIL);
+	ck_assert_ptr_ne(strstr(rig_text, "unix:missing: cannot connect"), NULL);
+}
