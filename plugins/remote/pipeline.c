@@ -205,7 +205,8 @@ encode(struct pipeline *pipeline, struct flying *flying, const struct nb_request
 	if (to == NULL)
 		return NB_FAIL;
 	size_t size = (size_t)(codec->encode(own, flying, request, to) - to);
-	if ((codec->flags & CODEC_KEEPS) != 0 && !keep(flying, to, size))
+	if (((codec->flags & CODEC_KEEPS) != 0 || flying->is_kept != 0) &&
+		!keep(flying, to, size))
 		return fail_memory(pipeline);
 	stream_wrote(&server->stream, size);
 	owe(pipeline, server, flying);
@@ -231,8 +232,8 @@ take_slot(struct pipeline *pipeline, const struct nb_request *request)
 	flying->flags = request->flags;
 	flying->server = 0;
 	flying->replies = 1;
-	flying->is_again = flying->is_lent = 0;
-	flying->own[0] = flying->own[1] = 0;
+	flying->is_again = flying->is_lent = flying->is_kept = 0;
+	flying->own[0] = flying->own[1] = flying->own[2] = 0;
 	flying->call = NULL;
 	return flying;
 }

@@ -32,9 +32,10 @@ struct flying {
 	uint32_t
 		replies; /* codec: still to come, the one that is decoded included; initially 1 */
 	uint32_t is_lent;  /* codec: it keeps pointers into the bytes besides value and error */
+	uint32_t is_kept;  /* codec: of this request, as CODEC_KEEPS */
 	uint32_t is_again; /* codec: with the last reply: send it once more, see again() */
 	uint64_t wait_ns;  /* codec: with is_again: not before so long from now */
-	uint64_t own[2];   /* codec: zeros when the request is taken */
+	uint64_t own[3];   /* codec: zeros when the request is taken */
 	struct pipeline_call *call;
 	struct nb_slice *value_to;
 	int32_t *answer_to;

@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The plugin memcached with real servers.
+# shellcheck disable=SC2154
+load helper
+
+setup()
+{
+	: "${MININB:?}"
+	export LC_ALL=C
+	command -v memcached >/dev/null || skip 'memcached is not installed'
+	"$MININB" engines -d memcached >/dev/null || skip 'the plugin memcached is not built'
+	mkdir "$BATS_TEST_TMPDIR/work"
+	cd "$BATS_TEST_TMPDIR/work" || return
+	servers=()
+	list=
+}
+
+teardown()
+{
+	local server
+	for server in "${servers[@]}"; do
+		kill -KILL "$server" 2>/dev/null || true
+	done
+}
+
+# Start a server with the options after $1 and wait until it listens to $1.sock.
+serve()
+{
+	local name=$1
+	shift
+	memcached -u root -U 0 -t 2 -s "$PWD/$name.sock" "$@" >"$name.log" 2>&1 3>&- &
+	servers+=($!)
+	until [[ -S $name.sock ]]; do
+		kill -0 "${servers[-1]}" || return
+		sleep 0.01
+	done
+	list+=${list:+,}unix:$PWD/$name.sock
+	at=(-d memcached "--servers=$list")
+}
+
+# Send the text $2, with \r\n, to the server $1, and print its answer.
+ask()
+{
+	python3 - "$PWD/$1.sock" "$2" <<-'END'
+		import socket, sys
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(sys.argv[1])
+		s.sendall(sys.argv[2].encode().decode('unicode_escape').encode('latin1'))
+		s.shutdown(socket.SHUT_WR)
+		print(b''.join(iter(lambda: s.recv(65536), b'')).decode('latin1'))
+	END
+}
+
+# The number of items of server $1, the marker included.
+items()
+{
+	ask "$1" 'stats\r\n' | sed -n 's/^STAT curr_items \([0-9]*\).*/\1/p'
+}
+
+@test "memcached keeps the promises of an engine" {
+	serve a -m 256 -R 500
+	mininb 0 check "${at[@]}"
+	contains "$output" ' 0 broken'
+}
+
+@test "records of a run are found and right, alone and with requests in flight" {
+	local depth
+	serve a
+	for depth in 1 16; do
+		mininb 0 run "${at[@]}" -w ycsb-a --records=2000 --count=5000 --depth=$depth --verify-rate=1
+		contains "$output" ' 0 wrong'
+		contains "$stderr" "unix:$PWD/a.sock: memcached 1."
+		contains "$stderr" 'evictions on'
+	done
+	mininb 0 run "${at[@]}" -w ycsb-a --records=2000 --count=5000 --threads=4 --depth=16 -o spin=20us
+	contains "$output" ' 0 wrong'
+}
+
+@test "several servers share the keys, by halves or as libmemcached does" {
+	local option
+	serve a
+	serve b
+	for option in ketama=no ketama=yes; do
+		mininb 0 run "${at[@]}" -w ycsb-c --records=2000 --count=4000 --depth=16 -o $option --verify-rate=1
+		contains "$output" ' 0 wrong'
+		ask a 'stats\r\n' >a.stats
+		(($(sed -n 's/^STAT cmd_set \([0-9]*\).*/\1/p' a.stats) > 700))
+	done
+}
+
+@test "items that mininb did not put are refused and left alone" {
+	serve a
+	mininb 0 keys -c 10
+	ask a 'set theirs 0 0 1\r\n1\r\n'
+	mininb 1 put "${at[@]}" -c 10
+	contains "$stderr" "unix:$PWD/a.sock: the server has 1 items that mininb did not put there"
+	mininb 1 put "${at[@]}" -c 10 --fresh
+	contains "$(ask a 'get theirs\r\n')" 'VALUE theirs 0 1'
+	equals "$(items a)" 1
+	ask a 'set mininb:marker 0 0 6\r\nmininb\r\n'
+	mininb 0 put "${at[@]}" -c 10
+	lacks "$(ask a 'get theirs\r\n')" VALUE
+}
+
+@test "a run during which the server evicts items says so" {
+	serve a -m 4
+	mininb 0 keys -c 20000
+	mininb 3 put "${at[@]}" -c 20000 -v 1000 --depth=16
+	contains "$stderr" 'memcached has evicted'
+	contains "$stderr" 'so reads have missed records; give it more memory'
+}
+
+@test "values that the server cannot keep are refused before anything is written" {
+	serve a -I 512k
+	mininb 0 keys -c 10
+	mininb 1 put "${at[@]}" -c 10 -v 512KiB
+	contains "$stderr" 'values of 524288 bytes: the server takes up to 523776; start it with a larger -I'
+	mininb 0 put "${at[@]}" -c 10 -v 523776
+}
+
+@test "a server without CAS numbers, and one that is not memcached, are refused" {
+	serve a -C
+	mininb 0 keys -c 10
+	mininb 1 put "${at[@]}" -c 10
+	contains "$stderr" 'the server runs with -C'
+	mininb 1 put -d memcached --servers=localhost:1 -c 10
+	contains "$stderr" 'localhost:1: cannot connect: Connection refused; is the server running?'
+}
+
+@test "a server that is killed ends the run with a message and a partial result" {
+	serve a
+	start run "${at[@]}" -w ycsb-a --records=1000 --duration=60s --depth=16
+	until (($(ask a 'stats\r\n' | sed -n 's/^STAT cmd_get \([0-9]*\).*/\1/p') > 2000)); do
+		sleep 0.01
+	done
+	kill -KILL "${servers[0]}"
+	ends_with 1
+	contains "$stderr" "unix:$PWD/a.sock: the server closed the connection"
+	contains "$output" 'partial'
+}
