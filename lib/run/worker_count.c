@@ -36,6 +36,8 @@ sum_bytes(const struct job_worker *worker, uint64_t from, uint64_t until, uint64
 static uint64_t
 note_others(struct job_counts *counts, const struct job_taken *taken, uint64_t bits)
 {
+	if ((bits & (taken->misses | taken->exist | taken->conflicted)) == 0)
+		return 0;
 	uint64_t missed = (uint64_t)__builtin_popcountll(bits & taken->misses);
 	uint64_t exist = (uint64_t)__builtin_popcountll(bits & taken->exist);
 	if (missed > 0)

@@ -144,8 +144,11 @@ uint64_t
 ops_count_before(const struct ops_spec *spec, uint32_t kind, uint64_t n);
 
 /** Number of the record that the group's k-th insert makes. */
-uint64_t
-ops_inserted_number(const struct ops_spec *spec, uint64_t k);
+static inline uint64_t
+ops_inserted_number(const struct ops_spec *spec, uint64_t k)
+{
+	return spec->is_load ? k : spec->job->records + k * spec->streams + spec->stream;
+}
 
 /**
  * The operation whose insert makes that record, or UINT64_MAX: none of this group's.

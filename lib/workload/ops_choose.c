@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which kind each operation is of, and which records it goes to.
+ *
+ * An operation's random numbers are splitmix64's from a state that hashes (seed, group, i).
+ * They are drawn in this order: its first record, how many records it has, the other records,
+ * then the length of a scan or the sizes of values.
+ *
+ * The first records of a stratum are drawn together, since draws that do not wait for each other
+ * overlap. Records of an operation lie behind those of the one before, so that a block
+ * is as many operations as fit, and the last one may be longer.
+ *
+ * What would make the numbers wrong: new records that are never chosen since the distribution is
+ * that of the beginning, hence dist_resize() at each stratum.
+ */
+#include "workload/ops_choose.h"
+
+#include <string.h>
+
+/* Counters get 1..STEP_DELTAS more, where the job does not say how much. */
+enum { STEP_DELTAS = 1000 };
+#define DELTA_SALT UINT64_C(0x2545f4914f6cdd1d)
+
+/* Separate the random numbers of strata from those of operations. */
+#define SHUFFLE_SALT UINT64_C(0x5d1f9bb3a6c8e24d)
+
+static inline uint64_t
+random_of(const struct ops_spec *spec, uint64_t i)
+{
+	return splitmix64_mix(spec->seed + i * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* Each as often as its share is, in random order. */
+void
+ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRATUM])
+{
+	if (spec->one_kind < NB_OP_KINDS) {
+		memset(kinds, (int)spec->one_kind, OPS_STRATUM);
+		return;
+	}
+	uint64_t first = stratum * OPS_STRATUM;
+	uint32_t at = 0, size = ops_stratum_size(spec, first);
+	memset(kinds, NB_OP_READ, OPS_STRATUM); /* beyond the end, of which nothing is made */
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
+		if (spec->group->weights[kind] == 0)
+			continue;
+		uint64_t begin = ops_below(spec, kind + 1, first);
+		uint64_t end = ops_below(spec, kind + 1, first + size);
+		while (at < end - begin)
+			kinds[at++] = (uint8_t)kind;
+	}
+	if (size == 0 || kinds[0] == kinds[size - 1])
+		return; /* all are alike, in any order */
+	uint64_t random = splitmix64_mix(spec->seed ^ SHUFFLE_SALT) + stratum;
+	for (uint32_t left = size; left > 1; left--) {
+		/* 32 random bits for a number below 64: the bias is 2^-26 */
+		uint32_t other = (uint32_t)((splitmix64_next(&random) >> 32) * left >> 32);
+		uint8_t kind = kinds[other];
+		kinds[other] = kinds[left - 1];
+		kinds[left - 1] = kind;
+	}
+}
+
+/** How many records a stratum chooses from. */
+static uint64_t
+records_at(const struct ops_spec *spec, uint64_t stratum)
+{
+	uint64_t needed = ops_needs(spec, stratum);
+	return ops_records(spec) + ops_count_before(spec, NB_OP_INSERT, needed * OPS_STRATUM);
+}
+
+/** Of what was drawn: records beyond the loaded ones are the group's own new ones. */
+static inline uint64_t
+number_of(const struct ops_maker *maker, uint64_t drawn)
+{
+	uint64_t records = maker->spec->job->records;
+	return __builtin_expect(drawn < records || records == 0, 1)
+		? maker->low + drawn
+		: ops_inserted_number(maker->spec, drawn - records);
+}
+
+/** One of all records of upsert and delete. */
+static inline uint64_t
+draw_of_space(struct ops_maker *maker, uint64_t *random, uint64_t i)
+{
+	return maker->space_low + dist_draw(&maker->space_dist, random, i - maker->skipped);
+}
+
+/** Slice number `range` of all; those with one more come first. Returns its begin. */
+static uint64_t
+slice_of(struct dist *dist, const struct dist *shortest, uint64_t all, uint32_t ranges,
+	uint32_t range)
+{
+	uint64_t each = all / ranges, rest = all % ranges;
+	uint64_t size = each + (range < rest);
+	if (dist->n != size) {
+		*dist = *shortest;
+		dist_resize(dist, size);
+	}
+	return each * range + (range < rest ? range : rest);
+}
+
+/** The operation that is number k of those that are visited again. */
+static uint64_t
+again_index(const struct ops_again *again, uint64_t k)
+{
+	const struct ops_turns *did = &again->did;
+	uint32_t low = 0, high = did->threads;
+	if (high == 0)
+		return again->first + k;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+		if (again->before[middle] <= k)
+			low = middle;
+		else
+			high = middle;
+	}
+	k -= again->before[low];
+	uint64_t stratum = k / OPS_STRATUM * did->of_all + did->before + low;
+	return stratum * OPS_STRATUM + k % OPS_STRATUM;
+}
+
+/** The record that operation i of a spec of one kind goes to; its draws are those of a stratum. */
+static uint64_t
+record_of(const struct ops_spec *spec, uint64_t i)
+{
+	uint64_t random = random_of(spec, i);
+	if (spec->one_kind == NB_OP_INSERT)
+		return ops_inserted_number(spec, i);
+	uint64_t drawn = dist_draw(&spec->dist, &random, i);
+	return spec->one_kind == NB_OP_UPSERT ? dist_draw(&spec->space_dist, &random, i)
+					      : drawn;
+}
+
+/** Records that operations of the stratum visit again: a bijection, walked until it is within. */
+static void
+visit_again(struct ops_maker *maker)
+{
+	const struct ops_again *again = maker->spec->again;
+	const struct ops_turns *visit = &again->visit;
+	uint64_t stratum = maker->first / OPS_STRATUM;
+	uint64_t own = stratum / visit->of_all * visit->threads + stratum % visit->of_all -
+		visit->before;
+	for (uint32_t j = 0; j < OPS_STRATUM && own * OPS_STRATUM + j < again->count; j++) {
+		uint64_t k = own * OPS_STRATUM + j;
+		do
+			k = keyspace_permute(k, again->bits, maker->spec->seed);
+		while (k >= again->count);
+		maker->drawn[j] = record_of(again->of, again_index(again, k));
+	}
+}
+
+/** Turn to the slices of the stratum, in which it is number stratum / ranges. */
+static void
+turn_to_slices(struct ops_maker *maker, uint64_t stratum)
+{
+	const struct ops_spec *spec = maker->spec;
+	uint32_t ranges = spec->ranges, range = (uint32_t)(stratum % ranges);
+	maker->low = slice_of(&maker->dist, &spec->dist, ops_records(spec), ranges, range);
+	maker->space_low = slice_of(
+		&maker->space_dist, &spec->space_dist, ops_space(spec), ranges, range);
+	maker->skipped = (stratum - stratum / ranges) * OPS_STRATUM;
+}
+
+/** Take the distribution of as many records as there are at the stratum. */
+static void
+turn_to_records(struct ops_maker *maker, uint64_t stratum)
+{
+	uint64_t records = records_at(maker->spec, stratum);
+	if (records == maker->dist.n)
+		return;
+	/* A worker's strata only rise; whoever goes back begins anew. */
+	if (records < maker->dist.n)
+		maker->dist = maker->spec->dist;
+	dist_resize(&maker->dist, records);
+}
+
+void
+ops_begin(struct ops_maker *maker, uint64_t stratum)
+{
+	const struct ops_spec *spec = maker->spec;
+	maker->first = stratum * OPS_STRATUM;
+	maker->at = 0;
+	maker->until = maker->first + ops_stratum_size(spec, maker->first);
+	if (spec->plain_count > 0)
+		return;
+	ops_kinds(spec, stratum, maker->kinds);
+	maker->inserted = ops_count_before(spec, NB_OP_INSERT, maker->first);
+	for (uint32_t j = 0; j < OPS_STRATUM; j++)
+		maker->random[j] = random_of(spec, maker->first + j);
+	if (spec->again != NULL)
+		visit_again(maker);
+	if (spec->again != NULL || !spec->has_draws)
+		return;
+	if (spec->ranges > 1)
+		turn_to_slices(maker, stratum);
+	else
+		turn_to_records(maker, stratum);
+	dist_draw_block(&maker->dist, maker->random, maker->first - maker->skipped, OPS_STRATUM,
+		maker->drawn);
+}
+
+/** How many records the operation goes to; after its first one is drawn, before the others. */
+static inline uint32_t
+draw_items(struct ops_maker *maker, uint32_t j)
+{
+	if (!ops_is_many(maker->kinds[j]))
+		return 1;
+	return (uint32_t)sizes_draw(&maker->spec->items, &maker->random[j]);
+}
+
+/** The records of an operation after its first one. A long one costs as little as can be. */
+static void
+draw_others(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
+{
+	uint64_t i = maker->first - maker->skipped + j;
+	dist_draw_more(&maker->dist, &maker->random[j], i + 1, items - 1, numbers + 1);
+	if (maker->low == 0 && maker->dist.n <= maker->spec->job->records)
+		return; /* what is drawn is the number */
+	for (uint32_t k = 1; k < items; k++)
+		numbers[k] = number_of(maker, numbers[k]);
+}
+
+/** What a step of operation i adds to a counter. */
+static uint64_t
+delta_of(const struct ops_spec *spec, const struct nb_kind_step *step, uint64_t i, uint32_t k)
+{
+	uint64_t mixed = splitmix64_mix((spec->seed ^ DELTA_SALT) + i * NB_ITEMS_MAX + k);
+	return step->operand > 0 ? step->operand : mixed % STEP_DELTAS + 1;
+}
+
+/** Make the steps of an operation and choose their records. Returns the number of steps. */
+static uint32_t
+choose_steps(struct ops_maker *maker, uint32_t j, uint64_t *numbers, struct nb_step *steps)
+{
+	const struct ops_spec *spec = maker->spec;
+	const struct nb_kind *kind = kind_row(spec->job, maker->kinds[j]);
+	uint64_t *random = &maker->random[j], i = maker->first + j;
+	uint32_t begins[NB_KIND_STEPS_MAX + 1] = {0}, count = 0;
+	for (uint32_t s = 0; s < kind->step_count; s++) {
+		const struct nb_kind_step *step = &kind->steps[s];
+		const uint32_t *like = &begins[step->same - (step->same > 0)];
+		uint32_t times = step->same > 0 ? like[1] - like[0] : step->times_min;
+		bool is_of_space = (KIND_SPACE >> step->verb & 1) != 0;
+		if (step->times_max > step->times_min && step->same == 0)
+			times += (uint32_t)dist_below(
+				random, step->times_max - step->times_min + 1);
+		for (uint32_t k = 0; k < times; k++, count++) {
+			if (step->same > 0)
+				numbers[count] = numbers[*like + k];
+			else if (is_of_space)
+				numbers[count] = draw_of_space(maker, random, i + count);
+			else
+				numbers[count] = number_of(maker,
+					count == 0 ? maker->drawn[j]
+						   : dist_draw(&maker->dist, random,
+							     i - maker->skipped + count));
+			steps[count] = (struct nb_step){.verb = step->verb,
+				.operand = step->verb == NB_STEP_MERGE
+					? delta_of(spec, step, i, count)
+					: VALUES_AGE_AT};
+		}
+		begins[s + 1] = count;
+	}
+	return count;
+}
+
+/** The records of an operation; the first is drawn, or the next one to insert. */
+static inline void
+choose(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
+{
+	const struct ops_spec *spec = maker->spec;
+	uint64_t i = maker->first + j;
+	if (spec->is_array) {
+		numbers[0] = i % spec->job->records;
+		return;
+	}
+	if (spec->again != NULL) {
+		numbers[0] = maker->drawn[j];
+		return;
+	}
+	switch (maker->kinds[j]) {
+	case NB_OP_INSERT:
+		numbers[0] = ops_inserted_number(spec, maker->inserted++);
+		return;
+	case NB_OP_UPSERT:
+	case NB_OP_DELETE:
+		numbers[0] = draw_of_space(maker, &maker->random[j], i);
+		return;
+	default:
+		numbers[0] = number_of(maker, maker->drawn[j]);
+		if (items > 1)
+			draw_others(maker, j, numbers, items);
+	}
+}
+
+static inline uint64_t
+scan_length(struct ops_maker *maker, uint32_t j)
+{
+	const struct nb_group *group = maker->spec->group;
+	const struct dist *dist = &maker->spec->scan_dist;
+	uint64_t drawn = dist_draw(dist, &maker->random[j], 0);
+	/* 'latest' has its most frequent number at the end */
+	if (dist->kind == NB_DIST_LATEST)
+		drawn = dist->n - 1 - drawn;
+	return group->scan_min + drawn;
+}
+
+/** Whether each stratum draws a record for each operation: all that those of some kinds take. */
+static inline bool
+draws_all(const struct ops_spec *spec)
+{
+	return spec->has_draws && !spec->is_array && spec->again == NULL;
+}
+
+/** Whether an operation of that kind takes no more than the record that was drawn for it. */
+static inline bool
+is_drawn(uint32_t kind)
+{
+	return (1u << kind & OP_DRAWN_MASK) != 0;
+}
+
+/** Choose the records of the next `left` operations, or as many as fit: how many. */
+static uint32_t
+choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
+{
+	const struct ops_spec *spec = maker->spec;
+	uint32_t count = left < maker->block ? left : maker->block;
+	uint64_t first = maker->first + begin;
+	for (uint32_t j = 0; j < count; j++)
+		maker->ops[j].index = first + j;
+	for (uint32_t j = 0; j < count && spec->one_kind >= NB_OP_KINDS; j++)
+		maker->ops[j].kind = maker->kinds[begin + j];
+	bool are_drawn = draws_all(spec);
+	for (uint32_t j = 0; j < count && are_drawn; j++)
+		maker->numbers[j] = number_of(maker, maker->drawn[begin + j]);
+	if (are_drawn && spec->one_kind < NB_OP_KINDS && is_drawn(spec->one_kind))
+		return count;
+	for (uint32_t j = 0; j < count; j++) {
+		struct ops_op *op = &maker->ops[j];
+		if (are_drawn && is_drawn(op->kind))
+			continue;
+		choose(maker, begin + j, &maker->numbers[j], 1);
+		op->length = op->kind == NB_OP_SCAN ? scan_length(maker, begin + j) : 0;
+	}
+	return count;
+}
+
+/** The same of operations of which some go to many records, `*records` together. */
+static uint32_t
+choose_many(struct ops_maker *maker, uint32_t begin, uint32_t left, uint32_t *records)
+{
+	uint32_t count = 0, used = 0, block = maker->block;
+	bool are_drawn = draws_all(maker->spec);
+	for (uint32_t j = 0; j < left && used < block; j++, count++) {
+		uint32_t kind = maker->kinds[begin + j], items = 1;
+		uint64_t *numbers = maker->numbers + used;
+		struct ops_op op = {.kind = kind,
+			.index = maker->first + begin + j,
+			.numbers = numbers,
+			.keys = maker->keys + used,
+			.values = maker->values + used};
+		if (are_drawn && is_drawn(kind)) {
+			numbers[0] = number_of(maker, maker->drawn[begin + j]);
+		} else if (kind_is_steps(kind)) {
+			op.steps = maker->steps + used;
+			items = choose_steps(maker, begin + j, numbers, op.steps);
+		} else {
+			items = draw_items(maker, begin + j);
+			choose(maker, begin + j, numbers, items);
+			op.length = kind == NB_OP_SCAN ? scan_length(maker, begin + j) : 0;
+		}
+		op.items = items;
+		maker->ops[j] = op;
+		used += items;
+	}
+	*records = used;
+	return count;
+}
+
+uint32_t
+ops_choose(struct ops_maker *maker, uint32_t *records)
+{
+	uint32_t begin = maker->at, size = ops_stratum_size(maker->spec, maker->first);
+	uint32_t left = size > begin ? size - begin : 0;
+	if (!ops_is_of_ones(maker->spec))
+		return choose_many(maker, begin, left, records);
+	*records = choose_ones(maker, begin, left);
+	return *records;
+}
+
+/** Whether a step with one of these verbs goes to the record. */
+static bool
+steps_write(struct ops_maker *maker, uint32_t j, uint64_t number, uint32_t verbs)
+{
+	uint64_t numbers[NB_ITEMS_MAX];
+	struct nb_step steps[NB_ITEMS_MAX];
+	uint32_t count = choose_steps(maker, j, numbers, steps);
+	for (uint32_t k = 0; k < count; k++) {
+		if (numbers[k] == number && (verbs >> steps[k].verb & 1) != 0)
+			return true;
+	}
+	return false;
+}
+
+/** Turn to the stratum of operation i, which is then the j-th; of a spec that draws. */
+static uint32_t
+turn_to(struct ops_maker *maker, uint64_t i)
+{
+	uint32_t j = (uint32_t)(i % OPS_STRATUM);
+	ops_begin(maker, i / OPS_STRATUM);
+	for (uint32_t before = 0; before < j; before++)
+		maker->inserted += maker->kinds[before] == NB_OP_INSERT;
+	return j;
+}
+
+static bool
+goes_to(struct ops_maker *maker, uint32_t j, uint64_t number)
+{
+	uint64_t numbers[NB_ITEMS_MAX];
+	uint32_t items = draw_items(maker, j);
+	choose(maker, j, numbers, items);
+	for (uint32_t k = 0; k < items; k++) {
+		if (numbers[k] == number)
+			return true;
+	}
+	return false;
+}
+
+/** One that looks at operations and makes no bytes. */
+static struct ops_maker
+maker_of(const struct ops_spec *spec)
+{
+	return (struct ops_maker){
+		.spec = spec, .dist = spec->dist, .space_dist = spec->space_dist};
+}
+
+bool
+ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number)
+{
+	struct ops_maker maker = maker_of(spec);
+	if (spec->plain_count > 0)
+		return ops_is_write(spec->one_kind) &&
+			number == spec->plain_first + i % spec->plain_count;
+	uint32_t j = turn_to(&maker, i);
+	if (kind_is_steps(maker.kinds[j]))
+		return steps_write(&maker, j, number, KIND_PUTS);
+	return ops_is_write(maker.kinds[j]) && goes_to(&maker, j, number);
+}
+
+bool
+ops_puts_at_once(const struct ops_spec *spec, uint64_t i, uint64_t number)
+{
+	struct ops_maker maker = maker_of(spec);
+	if (spec->plain_count > 0)
+		return false;
+	uint32_t j = turn_to(&maker, i);
+	const struct nb_kind *kind = kind_row(spec->job, maker.kinds[j]);
+	if (kind != NULL)
+		return kind->atomic != NB_ATOMIC_NO &&
+			steps_write(&maker, j, number, 1 << NB_STEP_PUT);
+	return maker.kinds[j] == NB_OP_TXN_WRITE && goes_to(&maker, j, number);
+}
+
+bool
+ops_has_written(const struct ops_op *op, uint32_t item)
+{
+	for (uint32_t k = 0; k < item; k++) {
+		if (op->numbers[k] == op->numbers[item] && op->steps[k].answer == NB_OK &&
+			(KIND_CHANGES >> op->steps[k].verb & 1) != 0)
+			return true;
+	}
+	return false;
+}

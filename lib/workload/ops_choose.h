@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WORKLOAD_OPS_CHOOSE_H
+#define WORKLOAD_OPS_CHOOSE_H
+/** Between the files that make operations: ops_spec.c, ops_choose.c and ops.c. */
+#include "base/uint128.h"
+#include "workload/ops.h"
+
+/** Of the first n operations, those of kinds below `kind`. */
+static inline uint64_t
+ops_below(const struct ops_spec *spec, uint32_t kind, uint64_t n)
+{
+	return (uint64_t)((uint128)n * spec->cumulated[kind] / spec->weight_sum);
+}
+
+/** At least one record for each slice, so that no slice is empty. */
+static inline uint64_t
+ops_records(const struct ops_spec *spec)
+{
+	return spec->job->records > spec->ranges ? spec->job->records : spec->ranges;
+}
+
+static inline uint64_t
+ops_space(const struct ops_spec *spec)
+{
+	if (spec->job->space == 0)
+		return ops_records(spec);
+	return spec->job->space > spec->ranges ? spec->job->space : spec->ranges;
+}
+
+/** Operations of the stratum that begins with `first`: the last one may be cut short. */
+static inline uint32_t
+ops_stratum_size(const struct ops_spec *spec, uint64_t first)
+{
+	if (spec->end >= first + OPS_STRATUM)
+		return OPS_STRATUM;
+	return spec->end > first ? (uint32_t)(spec->end - first) : 0;
+}
+
+/** Whether operation j of a block goes to record j of it alone. */
+static inline bool
+ops_is_of_ones(const struct ops_spec *spec)
+{
+	return !spec->has_items && !spec->has_steps;
+}
+
+/**
+ * Choose the next operations of the stratum that maker->at says, as many as fit in a block, and
+ * their records: how many, and how many records they have together.
+ */
+uint32_t
+ops_choose(struct ops_maker *maker, uint32_t *records);
+
+#endif /* WORKLOAD_OPS_CHOOSE_H */

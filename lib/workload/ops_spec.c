@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What all operations of a group have in common: the mix, the laws by which records and sizes are
+ * drawn, the numbers of new records and of versions, and the digest that names the stream.
+ *
+ * The mix is exact in strata: of the first n operations, floor(n * W(k) / W) are of the
+ * kinds up to k, where W(k) are the weights summed up; a stratum has the difference at its
+ * ends, in an order shuffled by its own random numbers. So the number of inserts before
+ * any stratum is a division, each thread knows it without asking the others, and a run of
+ * N operations has the shares that were asked for to one operation. Rejected: a draw for
+ * each operation, as YCSB makes it, after which nobody knows the k-th insert without having
+ * made all operations before; the price is that within 64 operations the mix does not vary
+ * as a draw's would.
+ *
+ * What would make the numbers wrong: records that are chosen before they are there, hence
+ * the lag.
+ */
+#include <assert.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "workload/ops_choose.h"
+
+enum {
+	OPS_VERSION = 1 /* of all that makes the stream; part of the digest */
+};
+
+uint64_t
+ops_count_before(const struct ops_spec *spec, uint32_t kind, uint64_t n)
+{
+	return ops_below(spec, kind + 1, n) - ops_below(spec, kind, n);
+}
+
+static uint32_t
+only_kind(const struct nb_group *group)
+{
+	uint32_t kinds = 0, only = NB_OP_KINDS;
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
+		if (group->weights[kind] > 0) {
+			only = kind;
+			kinds++;
+		}
+	}
+	return kinds == 1 && only < NB_OP_KINDS ? only : NB_OP_KINDS;
+}
+
+static void
+sum_weights(struct ops_spec *spec)
+{
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
+		uint64_t weight = spec->group->weights[kind];
+		spec->cumulated[kind] = spec->weight_sum;
+		spec->weight_sum += weight;
+		spec->has_items |= weight > 0 && kind < NB_OP_KINDS && ops_is_many(kind);
+		spec->has_steps |= weight > 0 && kind_is_steps(kind);
+		spec->has_draws |= weight > 0 && kind != NB_OP_INSERT;
+	}
+	spec->cumulated[NB_KINDS_MAX] = spec->weight_sum;
+}
+
+static void
+create_items(struct ops_spec *spec)
+{
+	const struct nb_group *group = spec->group;
+	struct nb_sizes law = group->item_sizes;
+	if (law.kind == NB_SIZE_FIXED)
+		law.min = group->items;
+	int rc = sizes_create(&spec->items, &law);
+	assert(rc == NB_OK); /* it was checked when the job was */
+	(void)rc;
+	spec->items_max = spec->has_items ? (uint32_t)spec->items.max : 1;
+	for (uint32_t kind = KIND_ADD; kind < NB_KINDS_MAX; kind++) {
+		const struct nb_kind *own = kind_row(spec->job, kind);
+		uint32_t records = own != NULL && group->weights[kind] > 0
+			? kind_records_max(own)
+			: 0;
+		if (records > spec->items_max)
+			spec->items_max = records;
+	}
+}
+
+/**
+ * What YCSB's core workload scrambles its ranks over, here for `records`: those, twice the
+ * inserts that it expects, and one (CoreWorkload.init() and ScrambledZipfianGenerator). A
+ * group without a count is taken for one of as many operations as records.
+ */
+static uint64_t
+ycsb_modulus(const struct ops_spec *spec, uint64_t records)
+{
+	uint64_t count = spec->group->count > 0 ? spec->group->count : spec->job->records;
+	uint128 inserts = (uint128)count * spec->group->weights[NB_OP_INSERT];
+	uint128 modulus = 2 * inserts / spec->weight_sum + records + 1;
+	return modulus < UINT64_MAX ? (uint64_t)modulus : UINT64_MAX;
+}
+
+/** Records in the order of their numbers, one for each operation, need no random numbers. */
+static void
+find_plain(struct ops_spec *spec)
+{
+	uint32_t kind = spec->one_kind;
+	bool is_sequential = spec->dist.kind == NB_DIST_SEQUENTIAL;
+	if (spec->sizes->min != spec->sizes->max)
+		return;
+	if (kind == NB_OP_INSERT && (spec->is_load || spec->streams == 1)) {
+		spec->plain_first = spec->is_load ? 0 : spec->job->records;
+		spec->plain_count = UINT64_MAX;
+	} else if (is_sequential &&
+		(kind == NB_OP_READ || kind == NB_OP_UPDATE || kind == NB_OP_RMW)) {
+		spec->plain_count = spec->dist.n;
+	} else if (is_sequential && (kind == NB_OP_UPSERT || kind == NB_OP_DELETE)) {
+		spec->plain_count = spec->space_dist.n;
+	}
+}
+
+static void
+create_dists(struct ops_spec *spec, uint32_t ranges)
+{
+	spec->ranges = ranges;
+	uint64_t records = ops_records(spec) / ranges, space = ops_space(spec) / ranges;
+	dist_create(&spec->dist, spec->group, records);
+	dist_create(&spec->space_dist, spec->group, space);
+	spec->dist.modulus = ycsb_modulus(spec, records);
+	spec->space_dist.modulus = ycsb_modulus(spec, space);
+}
+
+void
+ops_spec_divide(struct ops_spec *spec, uint32_t threads)
+{
+	if (spec->group->key_range == NB_RANGE_SHARED || threads == 1)
+		return;
+	spec->plain_count = 0;
+	create_dists(spec, threads);
+}
+
+void
+ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb_group *group,
+	const struct keyspace *keys, const struct sizes *sizes, uint32_t stream,
+	uint32_t streams)
+{
+	*spec = (struct ops_spec){.job = job,
+		.group = group,
+		.keys = keys,
+		.sizes = sizes,
+		.stream = stream,
+		.streams = streams,
+		.is_load = group == job->load,
+		.end = group->count > 0 ? group->count : UINT64_MAX,
+		.one_kind = only_kind(group),
+		.lag_strata = (job->lag + OPS_STRATUM - 1) / OPS_STRATUM};
+	sum_weights(spec);
+	create_items(spec);
+	spec->seed = splitmix64_mix(job->seed + UINT64_C(0x9e3779b97f4a7c15) * (stream + 1));
+	value_spec_create(&spec->values, (size_t)sizes->max, job->value_ratio, job->seed);
+	struct nb_group scan = *group;
+	scan.distribution = group->scan_distribution == NB_DIST_ZIPFIAN ? NB_DIST_LATEST
+									: NB_DIST_UNIFORM;
+	dist_create(&spec->scan_dist, &scan, group->scan_max - group->scan_min + 1);
+	create_dists(spec, 1);
+	find_plain(spec);
+	ops_spec_divide(spec, group->threads);
+}
+
+void
+ops_spec_go_again(struct ops_spec *spec, const struct ops_again *again)
+{
+	spec->again = again;
+	spec->plain_count = 0;
+}
+
+uint32_t
+ops_again_bits(uint64_t count)
+{
+	uint32_t bits = count > 1 ? 64 - (uint32_t)__builtin_clzll(count - 1) : 0;
+	return bits > 8 ? bits : 8;
+}
+
+void
+ops_spec_be_array(struct ops_spec *spec)
+{
+	uint32_t kind = spec->one_kind;
+	bool is_fixed = spec->sizes->min == spec->sizes->max;
+	spec->is_array = true;
+	spec->has_draws = false;
+	spec->plain_first = 0;
+	spec->plain_count = is_fixed && kind < NB_OP_KINDS && kind != NB_OP_SCAN
+		? spec->job->records
+		: 0;
+}
+
+uint64_t
+ops_inserter_stratum(const struct ops_spec *spec, uint64_t number)
+{
+	uint64_t weight = spec->group->weights[NB_OP_INSERT], k = number;
+	if (!spec->is_load) {
+		if (weight == 0 || number < spec->job->records ||
+			(number - spec->job->records) % spec->streams != spec->stream)
+			return UINT64_MAX;
+		k = (number - spec->job->records) / spec->streams;
+	}
+	/* The k-th, from 0 on, is the last insert of the first n operations; n is near this. */
+	uint64_t stratum = (uint64_t)((uint128)k * spec->weight_sum / weight) / OPS_STRATUM;
+	while (stratum > 0 && ops_count_before(spec, NB_OP_INSERT, stratum * OPS_STRATUM) > k)
+		stratum--;
+	while (ops_count_before(spec, NB_OP_INSERT, (stratum + 1) * OPS_STRATUM) <= k)
+		stratum++;
+	return stratum;
+}
+
+uint64_t
+ops_needs(const struct ops_spec *spec, uint64_t stratum)
+{
+	bool has_inserts = spec->group->weights[NB_OP_INSERT] > 0;
+	return has_inserts && spec->has_draws && stratum > spec->lag_strata
+		? stratum - spec->lag_strata
+		: 0;
+}
+
+uint64_t
+ops_version(const struct ops_spec *spec, uint64_t i)
+{
+	if (spec->is_load)
+		return 0;
+	return (i * spec->streams + spec->stream) % VALUE_VERSIONS + 1;
+}
+
+bool
+ops_version_index(const struct ops_spec *spec, uint64_t version, uint64_t versions,
+	uint64_t near, uint64_t *i)
+{
+	if (version == 0 || spec->is_load)
+		return false;
+	uint64_t middle = near * spec->streams, place = version - 1;
+	uint64_t lap = middle / versions * versions;
+	uint64_t number = lap + place;
+	if (number > middle + versions / 2 && number >= versions)
+		number -= versions;
+	else if (number + versions / 2 < middle)
+		number += versions;
+	*i = number / spec->streams;
+	return number % spec->streams == spec->stream;
+}
+
+/** Names of kinds are left out, since no operation depends on them. */
+static void
+digest_kinds(const struct ops_spec *spec, XXH3_state_t *state)
+{
+	for (uint32_t kind = KIND_ADD; kind < NB_KINDS_MAX; kind++) {
+		const struct nb_kind *own = kind_row(spec->job, kind);
+		if (own == NULL || spec->group->weights[kind] == 0)
+			continue;
+		uint32_t words[] = {kind, spec->group->weights[kind], own->step_count};
+		XXH3_64bits_update(state, words, sizeof(words));
+		XXH3_64bits_update(state, own->steps, own->step_count * sizeof(own->steps[0]));
+	}
+}
+
+uint64_t
+ops_digest(const struct ops_spec *spec, uint64_t keys_hash)
+{
+	const struct nb_job *job = spec->job;
+	const struct nb_group *group = spec->group;
+	const struct nb_sizes *values = &job->values;
+	uint64_t words[] = {OPS_VERSION, keys_hash, job->seed, job->records, job->space,
+		spec->lag_strata, spec->stream, spec->streams, spec->is_load,
+		group->distribution, group->scan_distribution, group->scan_min, group->scan_max,
+		group->items, group->count, values->kind, values->count, values->min,
+		values->max};
+	double reals[] = {group->theta, group->hot_share, group->hot_ops, group->exp_percent,
+		group->exp_share, group->pareto_h, values->a, values->b, job->value_ratio};
+	XXH3_state_t state;
+	XXH3_64bits_reset(&state);
+	XXH3_64bits_update(&state, words, sizeof(words));
+	XXH3_64bits_update(&state, reals, sizeof(reals));
+	XXH3_64bits_update(&state, group->weights, NB_OP_KINDS * sizeof(group->weights[0]));
+	if (spec->has_steps)
+		digest_kinds(spec, &state);
+	uint32_t flags[] = {
+		group->is_scan_backward, group->is_scan_keys_only, group->is_batch_atomic};
+	if ((flags[0] | flags[1] | flags[2]) != 0)
+		XXH3_64bits_update(&state, flags, sizeof(flags));
+	if (spec->again != NULL)
+		XXH3_64bits_update(
+			&state, &spec->again->of->stream, sizeof(spec->again->of->stream));
+	if (spec->ranges > 1)
+		XXH3_64bits_update(&state, &spec->ranges, sizeof(spec->ranges));
+	if (group->distribution == NB_DIST_ZIPFIAN_YCSB)
+		XXH3_64bits_update(&state, &spec->dist.modulus, sizeof(spec->dist.modulus));
+	if (group->item_sizes.kind != NB_SIZE_FIXED) {
+		const struct nb_sizes *items = &group->item_sizes;
+		uint64_t law[] = {items->kind, items->min};
+		XXH3_64bits_update(&state, law, sizeof(law));
+		XXH3_64bits_update(&state, &items->a, sizeof(items->a));
+		XXH3_64bits_update(&state, &items->b, sizeof(items->b));
+	}
+	size_t bytes = values->count * sizeof(uint64_t);
+	if (values->kind == NB_SIZE_HISTOGRAM) {
+		XXH3_64bits_update(&state, values->sizes, bytes);
+		XXH3_64bits_update(&state, values->weights, bytes);
+	}
+	return XXH3_64bits_digest(&state);
+}
+
+bool
+ops_is_once(const struct ops_spec *spec)
+{
+	return spec->plain_count > 0 && spec->end <= spec->plain_count;
+}
+
+uint64_t
+sample_threshold(double rate)
+{
+	if (rate >= 1)
+		return UINT64_MAX;
+	return rate > 0 ? (uint64_t)(rate * 18446744073709551616.0) : 0;
+}
