@@ -203,14 +203,27 @@ keep(struct flying *op, PGresult *result)
 	op->error = "out of memory";
 }
 
+/* "ADDRESS: text (SQLSTATE state)", in the memory of the result. */
+static const char *
+text_of(const struct nb_db *db, PGresult *result, const char *state)
+{
+	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	size_t room = strlen(db->where) + (text != NULL ? strlen(text) : 0) + 64;
+	char *out = PQresultAlloc(result, room);
+	if (text == NULL || out == NULL)
+		return PQresultErrorMessage(result);
+	snprintf(out, room, "%s: %s (SQLSTATE %s)", db->where, text,
+		state != NULL ? state : "unknown");
+	return out;
+}
+
 /* An error ends its group: the rest of it gets the same answer. */
 static void
 take_error(struct nb_session *session, struct flying *op, PGresult *result)
 {
-	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	op->answer = is_conflict(PQresultErrorField(result, PG_DIAG_SQLSTATE)) ? NB_CONFLICT
-									       : NB_FAIL;
-	op->error = text != NULL ? text : PQresultErrorMessage(result);
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	op->answer = is_conflict(state) ? NB_CONFLICT : NB_FAIL;
+	op->error = text_of(session->db, result, state);
 	session->group = op->answer;
 	keep(op, result);
 }
@@ -404,24 +417,12 @@ pipeline_read(struct nb_session *session, size_t wanted, uint64_t timeout_ns)
 	return NB_OK;
 }
 
-static int
-fail_of(struct nb_session *session, struct flying *op)
-{
-	const struct nb_db *db = session->db;
-	const char *state = op->result_count == 0
-		? NULL
-		: PQresultErrorField(op->results[op->result_count - 1], PG_DIAG_SQLSTATE);
-	return db->host->fail(op->answer, "%s: %s%s%s%s", db->where, op->error,
-		state != NULL ? " (SQLSTATE " : "", state != NULL ? state : "",
-		state != NULL ? ")" : "");
-}
-
 int
 pipeline_finish(struct nb_session *session, struct flying *op)
 {
 	int rc = pipeline_read(session, session->count, UINT64_MAX);
 	if (rc == NB_OK && op->answer < 0)
-		rc = fail_of(session, op);
+		rc = session->db->host->fail(op->answer, "%s", op->error);
 	else if (rc == NB_OK)
 		rc = op->answer;
 	if (rc == NB_OK)
