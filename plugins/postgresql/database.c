@@ -199,6 +199,11 @@ take_tables(struct nb_db *db, const struct nb_open_args *args)
 		return db->host->fail(NB_FAIL, "out of memory");
 	for (uint32_t i = 0; i < db->table_count; i++) {
 		struct table *table = &db->tables[i];
+		if (sql_fixed_size(tables[i].key_columns, tables[i].key_column_count) >
+			KEY_SIZE_MAX)
+			return db->host->fail(NB_UNSUPPORTED,
+				"table %s: a key has more than %d bytes", tables[i].name,
+				(int)KEY_SIZE_MAX);
 		table->columns = &tables[i];
 		table->is_plain = tables[i].value_column_count == 1 &&
 			sql_is_open(tables[i].value_columns, 1);

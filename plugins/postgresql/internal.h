@@ -50,7 +50,8 @@ enum {
 	MARK_HAVE, /* leave steps out if the key is there */
 	MARK_LACK,
 	MARK_NEWER,
-	EMPTY, /* with the first column of the key; one more for each further column */
+	MARK_EMPTY,
+	EMPTY,
 	STATEMENTS
 };
 
@@ -64,9 +65,8 @@ struct statement {
 
 struct table {
 	const struct nb_table *columns;
-	char name[SQL_NAME_MAX + 3];  /* in quotes */
-	struct statement *statements; /* STATEMENTS, and two for each column of the key */
-	uint32_t statement_count;
+	char name[SQL_NAME_MAX + 3]; /* in quotes */
+	struct statement statements[STATEMENTS];
 	bool is_plain; /* the value is one column of bytes: nothing is to be copied */
 };
 
@@ -236,6 +236,10 @@ values_encode(const struct nb_column *column, bool is_key, struct nb_slice part,
 	uint64_t *number, const char **at);
 
 /* Append a parameter, or those of a key or value that was checked. */
+
+void
+values_add_column(struct parameters *to, const struct nb_column *column, bool is_key,
+	struct nb_slice part);
 
 void
 values_add_key(struct parameters *to, const struct place *place);

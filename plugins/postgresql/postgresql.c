@@ -46,21 +46,6 @@ check_age(const struct nb_step *step, const struct table *table)
 	return NULL;
 }
 
-/* How many columns of the key the prefix fills; 0: it ends within one. */
-static uint32_t
-prefix_columns(const struct place *place)
-{
-	const struct nb_table *columns = place->table->columns;
-	size_t size = 0;
-	for (uint32_t i = 0; i < columns->key_column_count; i++) {
-		uint32_t next = sql_column_size(&columns->key_columns[i]);
-		size += next;
-		if (next == 0 || size == place->rest.size)
-			return i + 1;
-	}
-	return 0;
-}
-
 /* NULL, or why the step cannot be done. */
 static const char *
 check_step(const struct nb_db *db, const struct nb_step *step, struct place *place)
@@ -69,13 +54,8 @@ check_step(const struct nb_db *db, const struct nb_step *step, struct place *pla
 		step->verb == NB_STEP_PUT_IF_NEWER;
 	if (step->verb > NB_STEP_PREFIX_EMPTY)
 		return "unknown step";
-	if (step->verb == NB_STEP_PREFIX_EMPTY) {
-		const char *refusal = values_place(db, step->key, place);
-		return refusal != NULL ? refusal
-			: prefix_columns(place) == 0
-			? "prefix-empty: the prefix ends within a column of the key"
-			: NULL;
-	}
+	if (step->verb == NB_STEP_PREFIX_EMPTY)
+		return values_place(db, step->key, place);
 	const char *refusal = values_check(
 		db, step->key, has_value ? &step->value : NULL, place);
 	if (refusal != NULL)
@@ -95,43 +75,53 @@ add_age(struct parameters *to, const struct nb_step *step, const struct table *t
 	values_add_i64(to, age);
 }
 
-/* The least bytes above all that begin with `prefix`; none are longer than a key. */
-static void
-next_prefix(struct nb_slice prefix, char *out, size_t *size)
+/* Where the bounds of a prefix are until they are sent. */
+struct bounds {
+	char low[KEY_SIZE_MAX + 1], high[KEY_SIZE_MAX + 1], above[KEY_SIZE_MAX + 1];
+};
+
+/* The least bytes above all that begin with `prefix`; no key is above KEY_SIZE_MAX of 0xff. */
+static struct nb_slice
+above(struct nb_slice prefix, char *room)
 {
-	memcpy(out, prefix.data, prefix.size);
-	for (*size = prefix.size; *size > 0 && (unsigned char)out[*size - 1] == 0xff;)
-		--*size;
-	if (*size > 0) {
-		out[*size - 1]++;
-		return;
-	}
-	memset(out, 0xff, KEY_SIZE_MAX + 1);
-	*size = KEY_SIZE_MAX + 1;
+	size_t size = prefix.size;
+	if (size != 0)
+		memcpy(room, prefix.data, size);
+	while (size > 0 && (unsigned char)room[size - 1] == 0xff)
+		size--;
+	if (size > 0)
+		room[size - 1]++;
+	else
+		memset(room, 0xff, size = KEY_SIZE_MAX + 1);
+	return (struct nb_slice){room, size};
 }
 
-/* The columns that the prefix fills, and their number. */
-static uint32_t
-add_prefix(struct parameters *to, const struct place *place)
+static void
+add_bound(struct parameters *to, const struct place *place, struct nb_slice rest,
+	unsigned char fill, char *room)
 {
-	struct nb_table columns = *place->table->columns;
-	struct table table = {.columns = &columns};
-	struct place part = {.table = &table, .rest = place->rest};
-	columns.key_column_count = prefix_columns(place);
-	values_add_key(to, &part);
-	return columns.key_column_count;
+	struct nb_slice parts[SQL_COLUMNS_MAX];
+	const struct nb_table *columns = place->table->columns;
+	sql_pad_key(columns, rest, fill, room, parts);
+	for (uint32_t i = 0; i < columns->key_column_count; i++)
+		values_add_column(to, &columns->key_columns[i], true, parts[i]);
 }
 
-/* Where the prefix ends in a column of what is left: the end of the range that it is. */
+/* The bounds of the keys that begin with a prefix; of one longer than a key, bounds of none. */
 static void
-add_prefix_end(struct parameters *to, const struct place *place, uint32_t count, char *room)
+add_range(struct parameters *to, const struct place *place, struct bounds *room)
 {
-	size_t size;
-	struct nb_slice last = {to->values[count - 1], (size_t)to->sizes[count - 1]};
-	if (!sql_is_open(place->table->columns->key_columns, count))
-		return;
-	next_prefix(last, room, &size);
-	values_add_bytes(to, room, size);
+	const struct nb_table *columns = place->table->columns;
+	size_t fixed = sql_fixed_size(columns->key_columns, columns->key_column_count);
+	bool is_open = sql_is_open(columns->key_columns, columns->key_column_count);
+	bool is_none = !is_open && place->rest.size > fixed;
+	struct nb_slice none = {0};
+	add_bound(to, place, is_none ? none : place->rest, is_none ? 0xff : 0, room->low);
+	if (is_open)
+		add_bound(to, place, above(place->rest, room->above), 0, room->high);
+	else
+		add_bound(to, place, is_none ? none : place->rest, is_none ? 0 : 0xff,
+			room->high);
 }
 
 /* If the step is going to miss, it and those that it skips are left out. */
@@ -140,22 +130,19 @@ send_mark(struct nb_session *session, struct flying *op, size_t i, const struct 
 {
 	const struct nb_step *step = &op->steps[i];
 	struct parameters with = {.count = 0};
-	char room[KEY_SIZE_MAX + 1];
-	uint32_t count = 0;
+	struct bounds room;
 	uint32_t statement = step->verb == NB_STEP_INSERT ? MARK_HAVE
 		: step->verb == NB_STEP_PUT_IF_NEWER      ? MARK_NEWER
+		: step->verb == NB_STEP_PREFIX_EMPTY      ? MARK_EMPTY
 							  : MARK_LACK;
-	if (step->verb == NB_STEP_PREFIX_EMPTY) {
-		count = add_prefix(&with, place);
-		statement = EMPTY + 2 * (count - 1) + 1;
-	} else
+	if (step->verb == NB_STEP_PREFIX_EMPTY)
+		add_range(&with, place, &room);
+	else
 		values_add_key(&with, place);
 	values_add_text(&with, i + step->skips);
 	values_add_i32(&with, (int32_t)i);
 	if (step->verb == NB_STEP_PUT_IF_NEWER)
 		add_age(&with, step, place->table);
-	if (count > 0)
-		add_prefix_end(&with, place, count, room);
 	return pipeline_send(session, op, place->table, statement, &with);
 }
 
@@ -166,13 +153,11 @@ send_step(struct nb_session *session, struct flying *op, size_t i, const struct 
 {
 	const struct nb_step *step = &op->steps[i];
 	struct parameters with = {.count = 0};
-	char room[KEY_SIZE_MAX + 1];
+	struct bounds room;
 	uint32_t statement = GET + step->verb;
 	if (step->verb == NB_STEP_PREFIX_EMPTY) {
-		uint32_t count = add_prefix(&with, place);
-		statement = EMPTY + 2 * (count - 1);
-		add_prefix_end(&with, place, count, room);
-		return pipeline_send(session, op, place->table, statement, &with);
+		add_range(&with, place, &room);
+		return pipeline_send(session, op, place->table, EMPTY, &with);
 	}
 	values_add_key(&with, place);
 	if (step->verb == NB_STEP_MERGE)
@@ -504,6 +489,23 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 
 static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
+/*
+ * A private server. A deadlock between two of its sessions is looked for after 10 ms instead of a
+ * second. With fsync=off the log is still written before a commit returns.
+ */
+static const char server[] =
+	"package = postgresql\n"
+	"path = /usr/lib/postgresql/*/bin\n"
+	"user = nobody\n"
+	"prepare = initdb -D {dir}/data -A trust -U mininb -E UTF8 --locale=C -N\n"
+	"command = postgres -D {dir}/data -k {socket_dir} -p 5432 -c listen_addresses= "
+	"-c shared_buffers={cache}B -c max_connections={connections} -c deadlock_timeout=10ms "
+	"{durability}\n"
+	"address = unix:{socket_dir}/.s.PGSQL.5432\n"
+	"stop = INT\n"
+	"durability.none = -c fsync=off -c full_page_writes=off -c synchronous_commit=off\n"
+	"durability.process = -c fsync=off\n";
+
 static const struct nb_engine *
 variant(const struct nb_option_value *values);
 
@@ -532,7 +534,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 			.abort = txn_abort, .submit = submit, .reap = reap, \
 			.flush = database_flush, .checkpoint = database_checkpoint, \
 			.stats = database_stats, .variant = variant, .execute = execute, \
-			.merge = merge, .reset = database_reset, \
+			.merge = merge, .reset = database_reset, .server = server, \
 	}
 
 static const struct nb_engine engines[] = {

@@ -22,7 +22,7 @@
  *   %= the key's columns equal their parameters          %J those of t and of u are equal
  *   %D as %K, descending   %U the value's columns are set to those of `excluded`
  *   %s ... to parameters   %a arrays of the key's columns, %b of the value's
- *   %O the value's age is below a parameter              %P the key begins with parameters
+ *   %O the value's age is below a parameter              %P the key is within two of them
  *   %M the value's columns are set to their sums         %u t's columns of the value
  */
 #define STORE " ON CONFLICT (%K) DO UPDATE SET %U"
@@ -33,7 +33,7 @@
 	" RETURNING 1) SELECT CASE WHEN EXISTS (SELECT FROM u) THEN 0 " \
 	"WHEN EXISTS (SELECT FROM %T WHERE %=) THEN 3 ELSE 1 END"
 
-static const char *const templates[EMPTY + 2] = {
+static const char *const templates[STATEMENTS] = {
 	[GET] = "SELECT %V FROM %T WHERE %=",
 	[PUT] = "INSERT INTO %T VALUES (%k, %v)" STORE,
 	[DEL] = "DELETE FROM %T WHERE %=",
@@ -60,7 +60,7 @@ static const char *const templates[EMPTY + 2] = {
 	[MARK_LACK] = MARK "NOT EXISTS (SELECT FROM %T WHERE %=)",
 	[MARK_NEWER] = MARK "NOT EXISTS (SELECT FROM %T WHERE %= AND %O)",
 	[EMPTY] = "SELECT FROM %T WHERE %P LIMIT 1",
-	[EMPTY + 1] = MARK "EXISTS (SELECT FROM %T WHERE %P)",
+	[MARK_EMPTY] = MARK "EXISTS (SELECT FROM %T WHERE %P)",
 };
 
 static const char *const types[] = {
@@ -118,23 +118,27 @@ add_columns(struct text *text, const struct nb_column *columns, uint32_t count,
 struct expansion {
 	const struct table *table;
 	struct text text;
-	uint32_t keys;      /* columns that have parameters */
 	uint32_t parameter; /* the next one of %n */
 };
 
-/* The first columns are equal; of one that is what is left the beginning is, from # to #+1. */
+/*
+ * The keys that begin with the same bytes, from the first one on. A column of what is left has
+ * no last one, so there the end is the first key above them.
+ */
 static void
-add_prefix(struct expansion *by)
+add_range(struct expansion *by)
 {
 	const struct nb_table *columns = by->table->columns;
-	uint32_t whole = by->keys;
-	if (sql_is_open(columns->key_columns, by->keys))
-		whole--;
-	add_columns(&by->text, columns->key_columns, whole, 1, " AND ", "@ = #");
-	if (whole < by->keys)
-		add(&by->text, "%s\"%s\" >= $%u AND \"%s\" < $%u", whole > 0 ? " AND " : "",
-			columns->key_columns[whole].name, by->keys,
-			columns->key_columns[whole].name, by->parameter++);
+	uint32_t count = columns->key_column_count;
+	bool is_open = sql_is_open(columns->key_columns, count);
+	for (uint32_t i = 0; i < 2; i++) {
+		add(&by->text, "%s(", i == 0 ? "" : " AND ");
+		add_columns(&by->text, columns->key_columns, count, 1, ", ", "@");
+		add(&by->text, ") %s (", i == 0 ? ">=" : is_open ? "<" : "<=");
+		add_columns(
+			&by->text, columns->key_columns, count, 1 + i * count, ", ", "#::~");
+		add(&by->text, ")");
+	}
 }
 
 /* The wrapping sum of two numbers: bigint refuses to overflow, so in two halves. */
@@ -230,7 +234,7 @@ expand(struct expansion *by, char what)
 		add_age(by);
 		return;
 	case 'P':
-		add_prefix(by);
+		add_range(by);
 		return;
 	}
 #undef KEYS
@@ -255,15 +259,18 @@ can(const struct table *table, const char *template)
 	return !has(template, 'O') || table->is_plain || age_column(columns) != NULL;
 }
 
-/* To be freed; NULL: out of memory. `keys`: columns of the key that have parameters. */
+/* To be freed; NULL: out of memory. */
 static char *
-text_of(const struct table *table, const char *template, uint32_t keys)
+text_of(const struct table *table, const char *template)
 {
+	uint32_t keys = table->columns->key_column_count;
 	bool has_values = has(template, 'v') || has(template, 's') || has(template, 'b');
-	bool has_keys = has(template, 'k') || has(template, '=') || has(template, 'P') ||
-		has(template, 'a');
-	struct expansion by = {.table = table, .keys = keys};
-	by.parameter = 1 + (has_keys ? keys : 0) +
+	bool has_keys = has(template, 'k') || has(template, '=') || has(template, 'a');
+	struct expansion by = {.table = table};
+	by.parameter = 1 +
+		(has(template, 'P')        ? 2 * keys
+				: has_keys ? keys
+					   : 0) +
 		(has_values ? table->columns->value_column_count : 0);
 	for (const char *at = template; *at != '\0'; at++)
 		if (*at == '%')
@@ -361,23 +368,17 @@ statement_common(const struct nb_db *db, int which)
 static bool
 make(struct table *table, uint32_t index)
 {
-	uint32_t keys = table->columns->key_column_count;
-	table->statement_count = EMPTY + 2 * keys;
-	table->statements = calloc(table->statement_count, sizeof(*table->statements));
-	for (uint32_t i = 0; table->statements != NULL && i < table->statement_count; i++) {
-		bool is_prefix = i >= EMPTY;
-		const char *template = templates[is_prefix ? EMPTY + (i - EMPTY) % 2 : i];
+	for (uint32_t i = 0; i < STATEMENTS; i++) {
 		struct statement *statement = &table->statements[i];
-		if (template == NULL || !can(table, template))
+		if (!can(table, templates[i]))
 			continue;
-		statement->text = text_of(
-			table, template, is_prefix ? (i - EMPTY) / 2 + 1 : keys);
+		statement->text = text_of(table, templates[i]);
 		if (statement->text == NULL)
 			return false;
 		snprintf(statement->name, sizeof(statement->name), "%u.%u", index % 100,
 			i % 1000);
 	}
-	return table->statements != NULL;
+	return true;
 }
 
 int
@@ -394,10 +395,8 @@ statements_free(struct nb_db *db)
 {
 	for (uint32_t i = 0; i < db->table_count; i++) {
 		struct table *table = &db->tables[i];
-		for (uint32_t j = 0; table->statements != NULL && j < table->statement_count;
-			j++)
+		for (uint32_t j = 0; j < STATEMENTS; j++)
 			free(table->statements[j].text);
-		free(table->statements);
 	}
 }
 
@@ -408,7 +407,7 @@ send_all(const struct nb_db *db, PGconn *conn, uint32_t *count)
 	bool is_sent = true;
 	*count = 0;
 	for (uint32_t i = 0; i < db->table_count; i++)
-		for (uint32_t j = 0; j < db->tables[i].statement_count; j++) {
+		for (uint32_t j = 0; j < STATEMENTS; j++) {
 			const struct statement *statement = &db->tables[i].statements[j];
 			if (statement->text == NULL)
 				continue;

@@ -71,18 +71,23 @@ values_encode(const struct nb_column *column, bool is_key, struct nb_slice part,
 	return sizeof(*number);
 }
 
+void
+values_add_column(struct parameters *to, const struct nb_column *column, bool is_key,
+	struct nb_slice part)
+{
+	const char *at;
+	int size = values_encode(column, is_key, part, &to->numbers[to->count], &at);
+	values_add_bytes(to, at, (size_t)size);
+}
+
 static void
 add_parts(struct parameters *to, const struct nb_column *columns, uint32_t count, bool is_key,
 	struct nb_slice bytes)
 {
 	struct nb_slice parts[SQL_COLUMNS_MAX];
 	sql_split(columns, count, bytes, parts);
-	for (uint32_t i = 0; i < count; i++) {
-		const char *at;
-		int size = values_encode(
-			&columns[i], is_key, parts[i], &to->numbers[to->count], &at);
-		values_add_bytes(to, at, (size_t)size);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		values_add_column(to, &columns[i], is_key, parts[i]);
 }
 
 void
