@@ -15,7 +15,7 @@
 
 #include <libpq-fe.h>
 
-enum { CONNINFO, ISOLATION, LOCK_TIMEOUT, STORAGE, SPIN };
+enum { CONNINFO, ISOLATION, LOCK_TIMEOUT, STORAGE, COMMIT_OF, SPIN };
 
 enum isolation { READ_COMMITTED, REPEATABLE_READ, SERIALIZABLE };
 
@@ -97,7 +97,7 @@ struct flying {
 	uint32_t leads;  /* results to come before the first step's */
 	uint32_t due;    /* results to come in all */
 	bool has_sync;   /* the transaction ends after it */
-	bool is_done;
+	bool is_held;    /* not done before the sync of its group */
 	int32_t answer;
 	PGresult **results; /* what it lends, and its error */
 	size_t result_count, result_room;
@@ -119,7 +119,8 @@ struct nb_session {
 	PGconn *conn;
 	struct flying *flying; /* a ring */
 	size_t room, first, count;
-	size_t done; /* of `count`, from the first on */
+	size_t done;     /* of `count`, from the first on */
+	size_t received; /* likewise: of these all results are here, not always the sync */
 	uint64_t bytes;
 	int group; /* the answer of the group that has failed; else NB_OK */
 	bool is_dead;

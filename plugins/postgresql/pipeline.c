@@ -94,6 +94,7 @@ pipeline_pop(struct nb_session *session)
 	session->first = (session->first + 1) % session->room;
 	session->count--;
 	session->done--;
+	session->received--;
 }
 
 /* Add `count` results to an array of results. */
@@ -322,28 +323,43 @@ take_done(struct nb_session *session, struct flying *op, PGresult *result)
 		PQclear(result);
 }
 
-/* Those at the front that nothing is missing of. */
+/* Go on to the operation whose result or sync comes next. */
 static void
 settle(struct nb_session *session)
 {
-	while (session->done < session->count) {
-		struct flying *op = at(session, session->done);
+	while (session->received < session->count) {
+		struct flying *op = at(session, session->received);
 		if (op->due > 0 || op->has_sync)
 			return;
-		session->done++;
+		session->received++;
+		if (!op->is_held)
+			session->done = session->received;
 	}
+}
+
+/* The group is committed, or those of it that waited for that have not happened either. */
+static void
+take_sync(struct nb_session *session)
+{
+	at(session, session->received)->has_sync = false;
+	for (; session->done <= session->received; session->done++) {
+		struct flying *op = at(session, session->done);
+		if (session->group != NB_OK && op->answer == NB_OK && op->is_held)
+			take_abort(session, op);
+	}
+	session->received = session->done;
+	session->group = NB_OK;
+	settle(session);
 }
 
 static void
 take(struct nb_session *session, PGresult *result)
 {
-	struct flying *op = at(session, session->done);
+	struct flying *op = at(session, session->received);
 	ExecStatusType status = PQresultStatus(result);
 	if (status == PGRES_PIPELINE_SYNC) {
 		PQclear(result);
-		op->has_sync = false;
-		session->group = NB_OK;
-		settle(session);
+		take_sync(session);
 		return;
 	}
 	if (op->due > 0) /* else it is the commit that has failed, at the sync */
@@ -364,7 +380,7 @@ static void
 sort_out(struct nb_session *session)
 {
 	settle(session); /* one that was not sent, since it cannot be done */
-	while (session->done < session->count && PQisBusy(session->conn) == 0 &&
+	while (session->received < session->count && PQisBusy(session->conn) == 0 &&
 		PQstatus(session->conn) == CONNECTION_OK) {
 		PGresult *result = PQgetResult(session->conn);
 		if (result != NULL)
@@ -431,5 +447,7 @@ pipeline_finish(struct nb_session *session, struct flying *op)
 	session->count--;
 	if (session->done > session->count)
 		session->done = session->count;
+	if (session->received > session->count)
+		session->received = session->count;
 	return rc;
 }

@@ -312,13 +312,21 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 	return pipeline_finish(session, op);
 }
 
+static bool
+is_grouped(const struct nb_db *db)
+{
+	return db->options[COMMIT_OF].u64 != 0;
+}
+
 /* An execute sets its isolation, which it can only before it reads: `next` may be one. */
 static bool
 needs_sync(const struct nb_session *session, const struct nb_request *request,
 	const struct nb_request *next)
 {
-	return next == NULL || request->verb != NB_REQ_GET || next->verb == NB_REQ_EXECUTE ||
-		session->db->isolation == SERIALIZABLE;
+	if (next == NULL || next->verb == NB_REQ_EXECUTE || request->verb == NB_REQ_EXECUTE)
+		return true;
+	return !is_grouped(session->db) &&
+		(request->verb != NB_REQ_GET || session->db->isolation == SERIALIZABLE);
 }
 
 static int
@@ -329,6 +337,7 @@ submit_one(struct nb_session *session, const struct nb_request *request, uint64_
 	bool is_execute = request->verb == NB_REQ_EXECUTE;
 	op->tag = request->tag;
 	op->bytes = bytes;
+	op->is_held = is_grouped(session->db);
 	op->one = (struct nb_step){.verb = request->verb,
 		.key = request->key,
 		.value = request->value,
@@ -484,6 +493,8 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 		"time to wait for a lock; then the answer is a conflict") \
 	X(STORAGE, CHOICE, "storage", "external", "external|extended|main", \
 		"where values above 2 KiB are: external is out of line, extended compressed") \
+	X(COMMIT_OF, CHOICE, "commit", "each", "each|submit", \
+		"a transaction is each request in flight, or all that are sent together") \
 	X(SPIN, TIME, "spin", "0s", 0, UINT64_C(1000000000), \
 		"time to read the socket again and again before sleeping")
 
