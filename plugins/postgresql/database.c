@@ -54,11 +54,6 @@ static const char make_schema[] =
 									 "RETURN " MACHINE_ORDER
 									 "; END $$; COMMIT";
 
-static const char drop_tables[] =
-	"DO $$ DECLARE name text; BEGIN FOR name IN SELECT tablename FROM pg_tables "
-	"WHERE schemaname = '" SQL_DATABASE "' AND tablename <> '" SQL_MARKER "' LOOP "
-	"EXECUTE format('DROP TABLE " SQL_DATABASE ".%I', name); END LOOP; END $$";
-
 /* --- the schema --- */
 
 /* Whether a query has a row. */
@@ -154,11 +149,16 @@ open_tables(struct nb_db *db, bool is_to_create)
 	return rc;
 }
 
-/* The tables of the schema that are not this job's are of mininb as well. */
+/* Tables of other jobs stay. */
 int
 database_reset(struct nb_db *db)
 {
-	int rc = connection_run(db, db->conn, drop_tables);
+	int rc = NB_OK;
+	for (uint32_t i = 0; i < db->table_count && rc == NB_OK; i++) {
+		char text[SQL_NAME_MAX + 32];
+		snprintf(text, sizeof(text), "DROP TABLE IF EXISTS %s", db->tables[i].name);
+		rc = connection_run(db, db->conn, text);
+	}
 	db->mismatch[0] = '\0';
 	return rc == NB_OK ? open_tables(db, true) : rc;
 }

@@ -515,7 +515,8 @@ static const char server[] =
 	"address = unix:{socket_dir}/.s.PGSQL.5432\n"
 	"stop = INT\n"
 	"durability.none = -c fsync=off -c full_page_writes=off -c synchronous_commit=off\n"
-	"durability.process = -c fsync=off\n";
+	"durability.process = -c fsync=off\n"
+	"durability.commit = -c fsync=on\n";
 
 static const struct nb_engine *
 variant(const struct nb_option_value *values);
