@@ -36,14 +36,17 @@ class Server:
     def __enter__(self):
         return self
 
-    def __exit__(self, *failure):
-        if self.process.poll() is None:
+    def __exit__(self, kind, *failure):
+        if self.report is None:
             self.stop()
         self.directory.cleanup()
+        if kind is None and self.process.returncode != 0:
+            raise AssertionError(f'status {self.process.returncode}: {self.errors}')
 
     def stop(self, number=signal.SIGTERM):
         """Returns the exit status; self.report is what was printed."""
-        self.process.send_signal(number)
+        if self.process.poll() is None:
+            self.process.send_signal(number)
         self.report, self.errors = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode
 
