@@ -161,6 +161,11 @@ TEST(so_is_what_hardly_ever_occurs)
 	job->run->measured.stamping = job->run->groups[1].measured.stamping = (struct stamping){
 		.latency = "sampled:64", .ops = 5, .stretches = 2, .ns = 300};
 	ck_assert_int_eq(addresses_parse(&job->run->servers, "db:1,unix:/run/db"), NB_OK);
+	job->run->measured.server = (struct target_usage){.servers = 2,
+		.cpu_ns = 7000000,
+		.storage_read_bytes = 4096,
+		.storage_write_bytes = 8192,
+		.resident_bytes = 1 << 20};
 	assert_told_the_same(results);
 }
 

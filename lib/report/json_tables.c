@@ -548,6 +548,15 @@ static const struct json_field phase_fields[] = {
 	FIELD_NUMBER(s, "unstamped_stretches", at.stretches, SUM, "stretches of these between two time stamps", .flags = FIELD_IF_USED), \
 	FIELD_NUMBER(s, "unstamped_ns", at.ns, SUM, "that the stretches took, all threads, ns", .flags = FIELD_IF_USED)
 
+static const struct json_field server_fields[] = {
+	FIELD_NUMBER(target_usage, "servers", servers, SUM, "how many"),
+	FIELD_NUMBER(target_usage, "cpu_ns", cpu_ns, SUM, "CPU time, ns"),
+	FIELD_NUMBER(target_usage, "storage_read_bytes", storage_read_bytes, SUM, "bytes fetched from storage"),
+	FIELD_NUMBER(target_usage, "storage_write_bytes", storage_write_bytes, SUM, "bytes of pages made dirty, to be written later"),
+	FIELD_NUMBER(target_usage, "resident_bytes", resident_bytes, SUM, "memory after the last operation, bytes; a page that several share is counted once"),
+	END,
+};
+
 const struct json_field json_measurement_fields[] = {
 	FIELD_NUMBER(measurement, "ops", ops, SUM, "operations that count, of all groups", .flags = FIELD_MUST),
 	FIELD_NUMBER(measurement, "wall_ns", wall_ns, MOST, "first operation's begin to last one's end, of phases the sum, ns", .flags = FIELD_MUST),
@@ -585,6 +594,7 @@ const struct json_field json_measurement_fields[] = {
 	FIELD_NUMBER(measurement, "commits", commits, SUM, "writes acknowledged meanwhile, warm-up included; a batch or a transaction is one"),
 	FIELD_CHARS(measurement, "syncs_missing", syncs_missing, FILL, "why calls that make data durable could not be counted; empty: they were"),
 	FIELD_BITS(measurement, "durable_by", durable_by, ways_to_sync, ANY, "what else may have made data durable, of which nothing is counted; looked for at commit only"),
+	FIELD_OBJECT(measurement, "server", server, server_fields, KEEP, "what private servers and their children used while the operations ran; not there: there were none", .flags = FIELD_IF_USED),
 	FIELD_OBJECT(measurement, "levels_before", before, json_level_fields, KEEP, "before the first operation"),
 	FIELD_OBJECT(measurement, "levels_after", after, json_level_fields, KEEP, "after the last one"),
 	FIELD_NAME(measurement, "cold", cold, colds, LEAST, "how the database was made cold before it was opened: not at all, its files evicted, all caches dropped"),

@@ -241,6 +241,26 @@ TAKE(batch)
 	return known((double)p50_ns);
 }
 
+TAKE(server_cpu)
+{
+	const struct nb_result *run = source->record->run;
+	return run != NULL && run->measured.usage_ops > 0
+		? known((double)run->measured.server.cpu_ns / (double)run->measured.usage_ops)
+		: unknown();
+}
+
+/** A count of private servers. */
+static struct metric_value
+take_server(const struct metric *metric, const struct metric_source *source)
+{
+	uint64_t count;
+	const struct nb_result *run = source->record->run;
+	if (run == NULL)
+		return unknown();
+	memcpy(&count, (const char *)&run->measured.server + metric->at, sizeof(count));
+	return known((double)count);
+}
+
 /** 0 is known: it is what one looks for. */
 TAKE(commits)
 {
@@ -278,6 +298,7 @@ TAKE(end)
 #define ROW(member) .take = take_of_row, .at = offsetof(struct walk_row, member)
 #define REAL(member) .take = take_real, AT(member)
 #define COUNT(member) .take = take_count, AT(member)
+#define SERVER(member) .take = take_server, .at = offsetof(struct target_usage, member)
 #define PER_OP(member, group, factor) .take = take_per_op, COUNTED(member, group, factor)
 #define PER_ANY_OP(member, group, factor) \
 	.take = take_per_any_op, COUNTED(member, group, factor)
@@ -500,6 +521,27 @@ const struct metric metric_table[] = {
 		.what = "the time within which half of the batches were done",
 		.how = "A batch is the requests that a thread hands over together. Its time is from that "
 			"to the moment at which the thread has reaped the last of them. Only with --depth.",
+		.where = "text, csv, md"},
+	{"server_cpu_ns_op", .line = "Server CPU/op", .unit = METRIC_NS, .take = take_server_cpu,
+		.missing = "server: ", .is_optional = true,
+		.what = "CPU time of private servers for an operation",
+		.how = "By the CPU clocks of the servers and their children while the operations ran, "
+			"over all operations that were done meanwhile; a warm-up is included. Of "
+			"children that ended, in ticks of 10 ms. CPU time is the client's.",
+		.where = "text, csv, md"},
+	{"server_resident_bytes", .line = "Server memory", .unit = METRIC_BYTES,
+		SERVER(resident_bytes), .missing = "server: ", .is_optional = true,
+		.what = "memory of private servers after the last operation",
+		.how = "The proportional set of the servers and their children: a page that several "
+			"share is counted once. Memory is the client's.", .where = "text, csv, md"},
+	{"server_storage_read_bytes", .line = "Server reads", .unit = METRIC_BYTES,
+		SERVER(storage_read_bytes), .missing = "reads of the server: ", .is_optional = true,
+		.what = "bytes that private servers fetched from storage",
+		.how = "/proc/PID/io, while the operations ran.", .where = "text, csv, md"},
+	{"server_storage_write_bytes", .line = "Server writes", .unit = METRIC_BYTES,
+		SERVER(storage_write_bytes), .missing = "writes of the server: ", .is_optional = true,
+		.what = "bytes of pages that private servers made dirty, to be written later",
+		.how = "/proc/PID/io, while the operations ran; without those removed before.",
 		.where = "text, csv, md"},
 	{NULL, .take = NULL},
 };

@@ -202,8 +202,12 @@ note_data(struct nb_result *result)
 			"the database was not new: puts may have overwritten records, and its structure may differ from that of a new one; remove it first, or use --fresh");
 	if (measured->is_loaded)
 		note_add(result, false, "loaded",
-			"%s keeps no data between runs: mininb put the data before the first operation, in %.3f seconds that do not count",
-			result->engine.name, (double)measured->load_ns / 1e9);
+			"%s %s: mininb put the data before the first operation, in %.3f seconds that do not count",
+			result->engine.name,
+			result->servers.count > 0 && note_has_cap(result, NB_CAP_PERSISTENT)
+				? "had no database"
+				: "keeps no data between runs",
+			(double)measured->load_ns / 1e9);
 	if (result->keys.duplicates > 0)
 		note_add(result, false, "duplicates",
 			"%s%" PRIu64 " of %" PRIu64

@@ -42,7 +42,8 @@ note_small_data(struct nb_result *result)
 	uint64_t bytes = bytes_of_data(result);
 	const char *data = UNITS_BYTES(bytes);
 	const char *memory = UNITS_BYTES(result->sysinfo.memory_bytes);
-	if (result->sysinfo.is_memory_filesystem || bytes / 2 >= result->sysinfo.memory_bytes)
+	if (result->sysinfo.is_memory_filesystem || result_is_elsewhere(result) ||
+		bytes / 2 >= result->sysinfo.memory_bytes)
 		return;
 	note_add(result, false, "small-data", "data of %s in memory of %s: %s", data, memory,
 		!note_is_read(result)

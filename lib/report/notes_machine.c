@@ -67,7 +67,8 @@ static double
 others_ns(const struct nb_result *result)
 {
 	const struct system_counts *usage = &result->measured.usage;
-	return (double)usage->busy_ns - (double)usage->user_ns - (double)usage->system_ns;
+	return (double)usage->busy_ns - (double)usage->user_ns - (double)usage->system_ns -
+		(double)result->measured.server.cpu_ns;
 }
 
 double

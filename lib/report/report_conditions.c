@@ -144,8 +144,13 @@ add_database(struct doc *doc, const struct record *record)
 	doc_line(doc, "Durability", "%s%s (%s)", nb_durability_name(run->durability),
 		run->is_auto_durability ? ", by default" : "", survives[run->durability]);
 	add_cache(doc, run);
-	doc_line(doc, "Database", "%s on %s", bytes > 0 ? UNITS_BYTES(bytes) : "no data",
-		run->sysinfo.filesystem[0] != '\0' ? run->sysinfo.filesystem : "unknown");
+	if (result_is_elsewhere(run))
+		doc_line(doc, "Database", "of servers that mininb did not start");
+	else
+		doc_line(doc, "Database", "%s on %s",
+			bytes > 0 ? UNITS_BYTES(bytes) : "no data",
+			run->sysinfo.filesystem[0] != '\0' ? run->sysinfo.filesystem
+							   : "unknown");
 	add_cache_state(doc, run);
 	if (run->is_of_processes) {
 		doc_line(doc, "CPU time", "not known of several processes");

@@ -129,6 +129,13 @@ job_result_gaps(bool is_blind_to_gaps)
 double
 result_taken_percent(const struct nb_result *result);
 
+/** Whether its data is kept by servers that mininb did not start. */
+static inline bool
+result_is_elsewhere(const struct nb_result *result)
+{
+	return result->servers.count > 0 && result->measured.server.servers == 0;
+}
+
 /** Remove the notes of that identifier, if there are any. */
 void
 result_remove_note(struct nb_result *result, const char *id);

@@ -25,6 +25,7 @@
 #include "run/system.h"
 #include "run/worker.h"
 #include "target/target.h"
+#include "target/usage.h"
 #include "workload/key_array.h"
 #include "workload/job.h"
 #include "workload/keyspace.h"
@@ -192,9 +193,10 @@ struct measurement {
 	uint32_t thread_count;
 	/* What the system counted while the operations ran, and from then until closed. */
 	struct system_counts used, used_after;
-	char used_missing[160]; /* what of that is not known, and why; "" */
-	char syncs_missing[96]; /* why its syncs could not be counted; "": they were */
-	uint32_t durable_by;    /* SYNCS_*: what else may have made data durable */
+	char used_missing[256];     /* what of that is not known, and why; "" */
+	char syncs_missing[96];     /* why its syncs could not be counted; "": they were */
+	uint32_t durable_by;        /* SYNCS_*: what else may have made data durable */
+	struct target_usage server; /* of private servers, while the operations ran */
 	struct system_levels before, after; /* the operations */
 	uint32_t cold;                     /* COLD_*: how it was made so before it was opened */
 	struct residency residency_before; /* of the database, before it was opened */
@@ -281,11 +283,13 @@ struct nb_run {
 	struct nb_job *classic; /* the job of a workload; owned; NULL: it was a job */
 	struct nb_engine_ref *engine;
 	struct nb_option_value *values;
-	struct addresses servers;         /* of somebody else, that the engine connects to */
-	struct target_spec target_spec;   /* how private ones are started */
-	struct target *target;            /* those; owned; NULL: there are none */
-	char stamp[24];                   /* of its directories for logs */
-	char *logs;                       /* of servers; owned; NULL: there is no target */
+	struct addresses servers;       /* of somebody else, that the engine connects to */
+	struct target_spec target_spec; /* how private ones are started */
+	struct target *target;          /* those; owned; NULL: there are none */
+	bool is_temporary; /* their data was loaded for this run alone, and goes with it */
+	bool is_emptied;   /* they have what such a run has left */
+	char stamp[24];    /* of its directories for logs */
+	char *logs;        /* of servers; owned; NULL: there is no target */
 	struct placeholder *placeholders; /* {option:NAME}; owned as its texts are */
 	uint32_t durability;              /* given: a level, never NB_DUR_AUTO */
 	char *path;                       /* of the database */
@@ -495,6 +499,10 @@ run_begin_load(struct nb_run *run);
 /** So many records are written; for the marker, now and then. */
 void
 run_tick_load(struct nb_run *run, uint64_t done);
+
+/** Remove what was loaded for this run alone; servers are stopped. */
+void
+run_end_temporary(struct nb_run *run);
 
 /** Let other processes have it. A run that was left keeps it until the process ends. */
 void

@@ -291,7 +291,7 @@ load_unkept(struct nb_run *run)
 	struct job_part *loading = &run->loading;
 	uint32_t caps = run->engine->table.caps;
 	if (run->options.what == NB_JOB_LOAD || run->is_replay || run->job->records == 0 ||
-		(caps & (NB_CAP_PERSISTENT | NB_CAP_SYNTHETIC)) != 0)
+		run_is_kept(run) || (caps & NB_CAP_SYNTHETIC) != 0)
 		return NB_OK;
 	uint64_t begin_ns = clock_monotonic();
 	int rc = run_parts(run, &loading, 1, "load", false);
@@ -547,6 +547,7 @@ execute(struct nb_run *run)
 		rc = read_back_again(run);
 	run->measured.has_read_back = rc == NB_OK;
 	rc = run_stop_target(run, rc);
+	run_end_temporary(run);
 	delete_all_workers(run);
 	if (rc == NB_OK && run->options.record_path != NULL) {
 		run_begin_phase(run, "record");

@@ -22,6 +22,9 @@
 
 /* ---- whether it is finished ---- */
 
+/** The action of a run that loads the database for itself alone. */
+#define TEMPORARY "run alone"
+
 #define NOTE_NS UINT64_C(1000000000)
 
 static void
@@ -179,8 +182,9 @@ claim(struct nb_run *run)
 {
 	const char *path = run->options.path, *name = name_of(run);
 	bool is_forced = (run->options.flags & NB_RUN_FORCE) != 0;
-	bool is_fresh = (run->options.flags & NB_RUN_FRESH) != 0 &&
+	bool is_asked = (run->options.flags & NB_RUN_FRESH) != 0 &&
 		run->workload.verb == NB_VERB_PUT && run->servers.count == 0;
+	bool is_fresh = is_asked || run->is_temporary || run->is_emptied;
 	int rc = marker_allow(path, name, is_fresh, is_forced);
 	if (rc == NB_OK)
 		rc = nb_tree_make(run->path);
@@ -190,7 +194,9 @@ claim(struct nb_run *run)
 	if (rc != NB_OK || !is_fresh)
 		return rc;
 	run->marker.load = (struct marker_load){.done = 0}; /* goes with what it is of */
-	return marker_clear(path, name);
+	if (run->target != NULL)
+		rc = target_wait(run->target);
+	return rc == NB_OK ? marker_clear(path, name) : rc;
 }
 
 /** Why a database that is to be read is not there. */
@@ -219,12 +225,60 @@ look_at_data(struct nb_run *run)
 							 : 0;
 }
 
+/** Whether the data is what a run that was killed had loaded for itself alone. */
+static bool
+is_left_alone(const struct nb_run *run)
+{
+	struct marker marker = {.is_open = false};
+	if (!run->measured.had_data ||
+		marker_open(&marker, run->options.path, name_of(run), MARKER_UNLOCKED) != NB_OK)
+		return false;
+	bool is_left = marker.is_open && strcmp(marker.load.action, TEMPORARY) == 0;
+	marker_close(&marker);
+	return is_left;
+}
+
+/**
+ * A private server whose database nobody has loaded is loaded for the run, like an engine that
+ * keeps nothing, and emptied after it; also if that run was killed, which its marker tells.
+ */
+static void
+decide_temporary(struct nb_run *run)
+{
+	if (run->target == NULL || !run_is_kept(run))
+		return;
+	run->is_emptied = is_left_alone(run);
+	run->is_temporary = (run->is_emptied || !run->measured.had_data) &&
+		run->workload.verb != NB_VERB_PUT && !run->is_replay && run->job->records > 0;
+}
+
+static int
+begin_temporary(struct nb_run *run)
+{
+	struct marker_load load = {.done = 0};
+	snprintf(load.action, sizeof(load.action), "%s", TEMPORARY);
+	return run->marker.is_open ? marker_note(&run->marker, &load) : NB_OK;
+}
+
+void
+run_end_temporary(struct nb_run *run)
+{
+	if (!run->is_temporary || !run->marker.is_open || run->left.is_left)
+		return;
+	int rc = marker_clear(run->options.path, name_of(run));
+	if (rc == NB_OK)
+		rc = marker_note(&run->marker, &(struct marker_load){.done = 0});
+	if (rc != NB_OK)
+		log_message(NB_LOG_WARNING, "%s", nb_error_text());
+}
+
 int
 run_prepare_path(struct nb_run *run)
 {
 	int rc;
 	run_release_path(run);
 	look_at_data(run);
+	decide_temporary(run);
 	if (run->workload.verb == NB_VERB_PUT || !run_is_local(run))
 		rc = claim(run);
 	else if (!run->measured.had_data)
@@ -236,7 +290,7 @@ run_prepare_path(struct nb_run *run)
 	if (rc != NB_OK)
 		return rc;
 	look_at_data(run); /* again, as it is locked now, and removed if that was asked for */
-	rc = check_load(run);
+	rc = run->is_temporary ? begin_temporary(run) : check_load(run);
 	if (rc != NB_OK)
 		marker_close(&run->marker);
 	return rc;

@@ -132,7 +132,7 @@ run_begin_phase(struct nb_run *run, const char *name)
 bool
 run_is_kept(const struct nb_run *run)
 {
-	return (run->engine->table.caps & NB_CAP_PERSISTENT) != 0;
+	return (run->engine->table.caps & NB_CAP_PERSISTENT) != 0 && !run->is_temporary;
 }
 
 bool
@@ -416,7 +416,7 @@ run_close_database(struct nb_run *run, int rc)
 		syncs_look(run->path);
 	rc = close_after(run, rc, &is_closed);
 	run->measured.close_ns = run->call_ns;
-	if (run_is_local(run)) /* else it would be the empty directory */
+	if (run_is_local(run) || run->target != NULL) /* else it would be empty */
 		run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
 	run->measured.has_settled &= is_closed; /* closing is a part of it */
 	run->mark.is_closed = is_closed;

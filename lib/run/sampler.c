@@ -60,7 +60,8 @@ struct sampler {
 	bool has_begun;           /* begin_ns is known */
 	struct mark tick, sample; /* the last ones */
 	struct system_counts first, phase_first, last;
-	struct counters counted; /* the engine's, as of the last sample that has them */
+	struct target_usage server; /* when the phase began */
+	struct counters counted;    /* the engine's, as of the last sample that has them */
 	bool has_counters;
 	uint32_t walks_left, counters_left; /* samples that do without */
 	uint64_t data_bytes;                /* as of the last walk */
@@ -75,6 +76,8 @@ look(struct sampler *sampler)
 {
 	struct system_counts counts;
 	system_look(sampler->probe, &counts);
+	if ((sampler->run->engine->table.caps & NB_CAP_REMOTE) != 0)
+		system_forget(&counts, SYSTEM_SYNCS); /* which the server makes */
 	if (sampler->is_of_processes) /* this one says nothing of the others that do the work */
 		system_forget(&counts,
 			SYSTEM_PROCESS | SYSTEM_IO | SYSTEM_CYCLES | SYSTEM_CACHE |
@@ -101,6 +104,15 @@ look_levels(struct sampler *sampler, bool must_walk)
 		levels.threads = 0;
 	}
 	return levels;
+}
+
+/** Servers of our own. */
+static void
+look_server(const struct sampler *sampler, struct target_usage *usage)
+{
+	*usage = (struct target_usage){0};
+	if (sampler->run->target != NULL)
+		target_usage(sampler->run->target, usage);
 }
 
 /* ---- making and deleting ---- */
@@ -151,8 +163,16 @@ sampler_new(struct nb_run *run, bool is_of_processes)
 	snprintf(run->measured.used_missing, sizeof(run->measured.used_missing), "%s",
 		is_of_processes ? "of several processes, only those of the machine are known"
 				: system_missing(sampler->probe));
+	bool is_remote = (run->engine->table.caps & NB_CAP_REMOTE) != 0;
 	snprintf(run->measured.syncs_missing, sizeof(run->measured.syncs_missing), "%s",
-		syncs_missing());
+		is_remote ? "the server makes these calls, in a process of its own"
+			  : syncs_missing());
+	size_t used = strlen(run->measured.used_missing);
+	if (run->servers.count > 0)
+		snprintf(run->measured.used_missing + used,
+			sizeof(run->measured.used_missing) - used,
+			"%sserver: not sampled, since mininb did not start it",
+			used > 0 ? "; " : "");
 	run->sampler = sampler;
 	return NB_OK;
 }
@@ -414,6 +434,7 @@ sampler_begin(struct sampler *sampler, const struct sampler_phase *phase)
 		give_up(sampler);
 	begin_counters(sampler);
 	struct system_levels levels = look_levels(sampler, true);
+	look_server(sampler, &sampler->server);
 	sampler->last = sampler->phase_first = look(sampler);
 	if (sampler->has_origin)
 		return;
@@ -470,6 +491,9 @@ sampler_end(struct sampler *sampler, uint64_t since_ns, uint64_t done)
 	struct system_counts used = look(sampler);
 	used = system_between(&sampler->phase_first, &used);
 	system_add(&measured->used, &used);
+	struct target_usage server;
+	look_server(sampler, &server);
+	target_usage_add(&measured->server, &sampler->server, &server);
 	measured->after = look_levels(sampler, true);
 	sampler->is_warm |= !is_of_warmup(sampler, since_ns, done);
 	if (sampler->has_begun && !sampler->is_off) {

@@ -281,6 +281,18 @@ drop_lock(struct server *server)
 	server->lock = -1;
 }
 
+int
+server_wait(struct server *server)
+{
+	char *path = file_of(server, "lock");
+	int rc = path == NULL             ? error_memory()
+		: access(path, F_OK) == 0 ? take_lock(server)
+					  : NB_OK;
+	free(path);
+	drop_lock(server);
+	return rc;
+}
+
 static int
 make_directory(struct server *server)
 {

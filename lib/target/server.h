@@ -51,6 +51,10 @@ server_destroy(struct server *server);
 NB_MUST_CHECK int
 server_check(const struct server *server);
 
+/** Wait until no server of another run uses its directory, which need not exist. */
+NB_MUST_CHECK int
+server_wait(struct server *server);
+
 /** Take its directory, and prepare that if it is new. */
 NB_MUST_CHECK int
 server_prepare(struct server *server);

@@ -241,6 +241,15 @@ start_all(struct target *target)
 }
 
 int
+target_wait(struct target *target)
+{
+	int rc = NB_OK;
+	for (size_t i = 0; i < target->common.count && rc == NB_OK; i++)
+		rc = server_wait(&target->servers[i]);
+	return rc;
+}
+
+int
 target_start(struct target *target)
 {
 	char text[1024];
@@ -287,10 +296,9 @@ target_count(const struct target *target)
 }
 
 pid_t
-target_process(const struct target *target, size_t index)
+target_guard(const struct target *target, size_t index)
 {
-	const struct guard *guard = &target->servers[index].guard;
-	return guard->pid > 0 && !guard->has_ended ? guard->server : 0;
+	return target->servers[index].guard.pid;
 }
 
 void

@@ -31,6 +31,10 @@ NB_MUST_CHECK int
 target_new(
 	struct target **out, const struct target_spec *spec, const struct target_place *place);
 
+/** Wait until no server of a run that was killed uses the directories. */
+NB_MUST_CHECK int
+target_wait(struct target *target);
+
 /** Start all servers, and wait until they are ready. After a failure none runs. */
 NB_MUST_CHECK int
 target_start(struct target *target);
@@ -47,11 +51,11 @@ target_look(struct target *target);
 NB_MUST_CHECK int
 target_stop(struct target *target);
 
-/** How many servers there are, and the process of each; 0: it does not run. */
+/** How many servers there are, and the process of which each is a child; 0: it does not run. */
 size_t
 target_count(const struct target *target);
 pid_t
-target_process(const struct target *target, size_t index);
+target_guard(const struct target *target, size_t index);
 
 /** Stop what runs. NULL is fine. */
 void

@@ -45,6 +45,21 @@ job()
 	run ! compgen -G "$(sed -n 's/^Server *: unix:\(.*\)\/s$/\1/p' <<<"$output")"
 }
 
+@test "what servers use is apart from what the client uses, with that of their children" {
+	job 400 <<-END
+		count = 2
+		command = sh -c "timeout 30 sh -c 'while :; do :; done' & exec $MININB_TEST_SERVER unix:{socket}"
+	END
+	mininb 0 run -w ./job.ini -d "$served" --output=result.json --csv=table
+	matches "$output" $'\nServer CPU/op *: [0-9.]+[um]s\nServer memory *: [0-9.]+MiB\n'
+	jq -e '..|objects|.server//empty|.servers == 2 and .cpu_ns > 0 and .resident_bytes > 1e6' result.json
+	# two loops that never sleep, beside two servers that answer
+	jq -e '[..|objects|select(.server?)][0]|.server.cpu_ns > 0.5 * .usage_ns' result.json
+	contains "$(head -1 table-operations.csv)" ",server_cpu_ns_op,server_resident_bytes"
+	mininb 0 merge result.json result.json --output=both.json --force
+	nobody_is_left
+}
+
 @test "a server that keeps its data has them for the next command, and --fresh removes them" {
 	mininb 0 keys -c 100
 	mininb 0 put -d "$kept" -c 100
@@ -56,11 +71,35 @@ job()
 	nobody_is_left
 }
 
+@test "a run without a database loads one for itself, and leaves none" {
+	mininb 0 run -w ycsb-a -d "$kept" --set records=100 -c 200
+	contains "$output" "served_kept had no database: mininb put the data before the first operation"
+	mininb 0 run -w ycsb-a -d "$kept" --set records=50 -c 200
+	contains "$output" "Records           : 50"
+	[[ -z $(ls -A nb/served_kept) ]]
+	nobody_is_left
+}
+
+@test "what a killed run had loaded for itself is not taken for a database" {
+	job <<<'count = 1'
+	"$MININB" run -w ./job.ini -d "$kept" --set duration=60s --quiet >out 2>&1 3>&- &
+	pid=$!
+	timeout 20 bash -c "until pgrep -f 'server.py.*$PWD/' >/dev/null; do sleep 0.01; done"
+	kill -KILL "$pid"
+	wait "$pid" || true
+	mininb 0 run -w ./job.ini -d "$kept"
+	contains "$output" "served_kept had no database"
+	mininb 0 keys -c 100
+	mininb 0 put -d "$kept" -c 100
+	lacks "$output" "the database was not new"
+	nobody_is_left
+}
+
 @test "several servers share the records, and another number of them is refused" {
 	job <<<'count = 3'
 	mininb 0 load -w ./job.ini -d "$kept"
 	mininb 0 run -w ./job.ini -d "$kept"
-	equals "$(grep -c '^Server ' <<<"$output")" 3
+	equals "$(grep -c '^Server  ' <<<"$output")" 3
 	for i in 1 2 3; do
 		[[ -s nb/served_kept/server/$i/data && -s nb/logs/server/latest/served_kept-$i.log ]]
 		[[ $(jq length "nb/served_kept/server/$i/data") -gt 10 ]]
@@ -116,6 +155,7 @@ job()
 	until [[ -S socket ]]; do sleep 0.01; done
 	mininb 0 run -w ./job.ini -d "$served"
 	contains "$output" "Server            : unix:$PWD/socket"
+	contains "$output" "Server CPU/op     : not available: not sampled, since mininb did not start it"
 	[[ ! -e nb/logs ]]
 }
 
