@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,18 +78,35 @@ process_return_to_directory(void)
 		return; /* its rights were taken away: nothing can be done about that */
 }
 
+/** Until the process of `pidfd` has ended, a signal comes, or so much time has passed. */
+static void
+wait_a_while(int pidfd, uint64_t most_ns)
+{
+	enum { LOOK_NS = 20000000, LOOK_WITHOUT_NS = 500000 };
+	uint64_t look_ns = pidfd < 0 ? LOOK_WITHOUT_NS : LOOK_NS;
+	struct pollfd end = {.fd = pidfd, .events = POLLIN};
+	ppoll(&end, 1,
+		&(struct timespec){.tv_nsec = (long)(most_ns < look_ns ? most_ns : look_ns)},
+		NULL);
+}
+
 int
 process_await(pid_t pid, int *status, uint64_t timeout_ns)
 {
-	uint64_t begin = clock_monotonic();
-	while (waitpid(pid, status, WNOHANG) != pid) {
+	uint64_t begin = clock_monotonic(), gone = 0;
+	int pidfd = timeout_ns == 0 ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+	int how = PROCESS_ENDED;
+	while (how == PROCESS_ENDED && waitpid(pid, status, WNOHANG) != pid) {
 		if (stop_requested())
-			return PROCESS_STOPPED;
-		if (clock_monotonic() - begin > timeout_ns)
-			return PROCESS_LATE;
-		usleep(500);
+			how = PROCESS_STOPPED;
+		else if ((gone = clock_monotonic() - begin) >= timeout_ns)
+			how = PROCESS_LATE;
+		else
+			wait_a_while(pidfd, timeout_ns - gone);
 	}
-	return PROCESS_ENDED;
+	if (pidfd >= 0)
+		close(pidfd);
+	return how;
 }
 
 void

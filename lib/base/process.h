@@ -25,7 +25,7 @@ process_return_to_directory(void);
 /** How the wait for a child ended. */
 enum { PROCESS_ENDED, PROCESS_LATE, PROCESS_STOPPED /* nb_stop() was called */ };
 
-/** Wait for its end, looking each half millisecond. It is not ended by this. */
+/** Wait for its end, looking for a stop each 20 ms. It is not ended by this. */
 int
 process_await(pid_t pid, int *status, uint64_t timeout_ns);
 
