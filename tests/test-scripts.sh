@@ -35,7 +35,7 @@ git -C "$dir/tree" init -q
 git -C "$dir/tree" add .
 expect 0 '^ok: shellcheck extra/setup.sh' "$PATH"
 # What the script needs before its stages, and neither git nor shellcheck.
-for tool in bash basename dirname chmod mktemp rm sed awk; do
+for tool in bash basename dirname chmod mktemp rm sed awk timeout; do
 	ln -s "$(command -v "$tool")" "$dir/bin"
 done
 expect 1 '^FAILED: scripts: there is no git' "$dir/bin"
