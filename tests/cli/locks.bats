@@ -10,10 +10,11 @@ is_locked()
 	[[ -e $1 ]] && grep -q "FLOCK .*:$(stat -c %i "$1") " /proc/locks
 }
 
-# A run on the database of engine $1, named $2, that lasts until it is ended.
+# A run on the database of engine $1, named $2, that lasts until it is ended, and leaves the
+# processor to the others.
 start_run()
 {
-	start run -d "$1" --records=100 --duration=10m --quiet "${@:3}"
+	start run -d "$1" --records=100 --duration=10m --rate=100 --quiet "${@:3}"
 	wait_until is_locked "nb/.mininb-$2"
 }
 
