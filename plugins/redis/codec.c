@@ -370,8 +370,7 @@ set_error(struct nb_session *session, struct flying *flying, const struct resp_r
 	const char *address = session->pipeline.servers[flying->server]->stream.address;
 	snprintf(session->text, sizeof(session->text), "%s: %.*s%s", address, (int)error->size,
 		error->text,
-		resp_begins(error, "MOVED") ? "; a node of a cluster needs -o cluster=yes"
-					    : "");
+		error_hint(error));
 	flying->answer = NB_FAIL;
 	flying->error = session->text;
 }

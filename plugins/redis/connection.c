@@ -43,13 +43,19 @@ connection_call(struct stream *stream, struct call *call, uint64_t timeout_ns,
 	return rc;
 }
 
+const char *
+error_hint(const struct resp_reply *error)
+{
+	if (resp_begins(error, "NOAUTH"))
+		return " Set the environment variable REDISCLI_AUTH to the password.";
+	return resp_begins(error, "MOVED") ? "; a node of a cluster needs -o cluster=yes" : "";
+}
+
 int
 connection_refused(struct stream *stream, const char *command, const struct resp_reply *error)
 {
 	return stream_fail(stream, "%s: %.*s%s", command, (int)error->size, error->text,
-		resp_begins(error, "NOAUTH")
-			? " Set the environment variable REDISCLI_AUTH to the password."
-			: "");
+		error_hint(error));
 }
 
 int

@@ -226,6 +226,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	"durability.periodic = --save '' --appendonly yes --appendfsync everysec\n" \
 	"durability.commit = --save '' --appendonly yes --appendfsync always\n" \
 	"package = redis-server\n" \
+	"fixed-durability = yes\n" \
 	"stop-timeout = 5m\n"
 
 static const char one_server[] =

@@ -85,6 +85,10 @@ connection_call(struct stream *stream, struct call *call, uint64_t timeout_ns,
 #define CONNECTION_CALL(stream, call, ...) \
 	connection_call(stream, call, CALL_NS, (const char *const[]){__VA_ARGS__, NULL})
 
+/** What to do about an error, to be printed after it; may be "". */
+const char *
+error_hint(const struct resp_reply *error);
+
 /** The failure of a command that was answered with an error. */
 int
 connection_refused(struct stream *stream, const char *command, const struct resp_reply *error);

@@ -178,3 +178,127 @@ on()
 		mininb 0 check -d redis "--servers=unix:$PWD/a.sock" "--only=$promises" -o connections=3
 	done
 }
+
+# Ports below 55536 that are free, and those of the bus 10000 above them: $1 of them in $ports.
+free_ports()
+{
+	mapfile -t ports < <(python3 -c 'import random, socket, sys
+found = []
+while len(found) < int(sys.argv[1]):
+    port = random.randrange(20000, 32000)
+    try:
+        for number in (port, port + 10000):
+            with socket.socket() as s:
+                s.bind(("127.0.0.1", number))
+        found += [port] if port not in found else []
+    except OSError:
+        pass
+print(*found, sep="\n")' "$1")
+}
+
+node()
+{
+	redis-cli -p "$1" "${@:2}"
+}
+
+# Three nodes at ports[0..2] are a cluster; one at ports[3] is alone. Options in $at.
+cluster()
+{
+	command -v redis-cli >/dev/null || skip 'redis-cli is not installed'
+	local port
+	free_ports 4
+	for port in "${ports[@]}"; do
+		mkdir "$port"
+		redis-server --bind 127.0.0.1 --port "$port" --cluster-enabled yes --save '' \
+			--cluster-config-file nodes.conf --dir "$PWD/$port" >"$port.log" 3>&- &
+		servers+=($!)
+	done
+	for port in "${ports[@]}"; do
+		until node "$port" ping >/dev/null 2>&1; do
+			sleep 0.01
+		done
+	done
+	redis-cli --cluster create 127.0.0.1:{"${ports[0]}","${ports[1]}","${ports[2]}"} --cluster-yes
+	at=(-d redis -o cluster=yes "--servers=127.0.0.1:${ports[0]}" --durability=none)
+}
+
+# Move $3 slots from node $1 to node $2.
+reshard()
+{
+	redis-cli --cluster reshard "127.0.0.1:${ports[0]}" --cluster-from "$(node "$1" cluster myid)" \
+		--cluster-to "$(node "$2" cluster myid)" --cluster-slots "$3" --cluster-yes \
+		>reshard.log || {
+		tail -n 5 reshard.log
+		return 1
+	}
+}
+
+commands_of()
+{
+	node "$1" INFO stats | sed -n 's/^total_commands_processed:\([0-9]*\).*/\1/p'
+}
+
+@test "slots that move during a run, also to a node that joins, lose nothing" {
+	cluster
+	mininb 0 load "${at[@]}" -w ycsb-a -v 100 --records=20000 --depth=64
+	local before port
+	before=$(commands_of "${ports[0]}")
+	start run "${at[@]}" -w ycsb-a -v 100 --records=20000 --depth=16 --threads=2 --duration=1h \
+		--verify-rate=1 -o connections=2 --sample=100ms --output=result.json
+	until (($(commands_of "${ports[0]}") > before + 2000)); do
+		sleep 0.01
+	done
+	reshard "${ports[0]}" "${ports[1]}" 1000
+	redis-cli --cluster add-node "127.0.0.1:${ports[3]}" "127.0.0.1:${ports[0]}" >/dev/null
+	for port in "${ports[@]}"; do
+		until [[ $(node "$port" cluster info) == *cluster_state:ok* &&
+			$(redis-cli --cluster check "127.0.0.1:$port") == *"${ports[3]}"*'All nodes agree'* ]]; do
+			sleep 0.1
+		done
+	done
+	reshard "${ports[2]}" "${ports[3]}" 500
+	before=$(commands_of "${ports[3]}")
+	until (($(commands_of "${ports[3]}") > before + 500)); do
+		sleep 0.01
+	done
+	stop INT
+	contains "$output" ': 0 wrong'
+	python3 - <<-'END'
+		import json
+		series = json.load(open("result.json"))["results"][0]["measured"]["series"]
+		at = [counter["name"] for counter in series["counters"]].index("moved")
+		moved = [sample["counters"][at] for sample in series["samples"]]
+		assert sum(moved) >= 500 and min(moved) == 0, moved
+	END
+	mininb 0 run "${at[@]}" -w ycsb-c -v 100 --records=20000 --count=20000 --verify-rate=1
+}
+
+@test "additions to counters in slots that move are all counted" {
+	cluster
+	mininb 0 load "${at[@]}" --add=100 -v 8 --records=2000 --depth=16
+	local before
+	before=$(commands_of "${ports[0]}")
+	start run "${at[@]}" --add=100 -v 8 --records=2000 --depth=16 --threads=2 --count=100k \
+		--duration=1h
+	until (($(commands_of "${ports[0]}") > before + 500)); do
+		sleep 0.01
+	done
+	reshard "${ports[0]}" "${ports[1]}" 2000
+	ends_with 0
+}
+
+@test "a cluster holds the contract, and needs its option" {
+	cluster
+	local promises port
+	for port in "${ports[@]}"; do
+		node "$port" CONFIG SET appendonly yes appendfsync always
+	done
+	for promises in put batch request execute merge multi reset session random; do
+		mininb 0 check "${at[@]:0:5}" "--only=$promises"
+	done
+	mininb 0 keys -c 100
+	mininb 1 put "${at[@]}" -o cluster=no -c 100
+	contains "$stderr" '; a node of a cluster needs -o cluster=yes'
+	mininb 1 put "${at[@]}" -o db=1 -c 100
+	contains "$stderr" 'a Redis Cluster has database 0 only'
+}
