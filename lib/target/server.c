@@ -49,14 +49,18 @@ target_level(uint32_t durability)
 	return names[durability];
 }
 
-/** What stands for {durability} is text of the command line. */
+/** What stands for {durability}, or {addresses}, is several words of the command line. */
 static int
-insert_durability(char **out, const struct server_common *common, const char *line)
+insert_words(char **out, const struct server_common *common, const char *line)
 {
-	static const char mark[] = "{durability}";
 	uint32_t level = common->place->durability;
+	const char *mark = "{durability}", *at = strstr(line, mark);
 	const char *text = common->spec->texts[TARGET_DURABILITY + level];
-	const char *at = strstr(line, mark);
+	if (at == NULL) {
+		mark = "{addresses}";
+		at = strstr(line, mark);
+		text = common->addresses;
+	}
 	if (at == NULL)
 		return (*out = strdup(line)) != NULL ? NB_OK : error_memory();
 	if (text == NULL)
@@ -111,7 +115,7 @@ expand(struct words *words, char **text, const struct server *server, enum targe
 	char *line = NULL;
 	struct placeholder *placeholders = list_placeholders(server);
 	int rc = placeholders != NULL
-		? insert_durability(&line, common, target_spec_text(common->spec, key))
+		? insert_words(&line, common, target_spec_text(common->spec, key))
 		: error_memory();
 	if (rc == NB_OK && text != NULL)
 		rc = words_expand(text, line, placeholders);

@@ -369,8 +369,7 @@ set_error(struct nb_session *session, struct flying *flying, const struct resp_r
 {
 	const char *address = session->pipeline.servers[flying->server]->stream.address;
 	snprintf(session->text, sizeof(session->text), "%s: %.*s%s", address, (int)error->size,
-		error->text,
-		error_hint(error));
+		error->text, error_hint(error));
 	flying->answer = NB_FAIL;
 	flying->error = session->text;
 }

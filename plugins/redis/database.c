@@ -103,23 +103,32 @@ add_address(struct nb_db *db, const char *address)
 	return NB_OK;
 }
 
-/** Nodes of the cluster, as the first server knows them when all of those named are ready. */
+/** Nodes of the cluster, as the first server that was named knows them. */
 static int
 find_nodes(struct nb_db *db, const struct nb_open_args *args)
 {
-	int rc = NB_OK;
+	struct stream stream = {0};
 	db->map = calloc(1, sizeof(*db->map));
 	if (db->map == NULL)
 		return fail_memory(db);
-	for (uint32_t i = args->target_count; rc == NB_OK && i-- > 0;) {
-		struct stream stream = {0};
-		rc = reach(&stream, db, args->targets[i]);
-		if (rc == NB_OK)
-			rc = wait_until_joined(&stream, db, db->map);
-		stream_close(&stream);
-	}
+	int rc = reach(&stream, db, args->targets[0]);
+	if (rc == NB_OK)
+		rc = wait_until_joined(&stream, db, db->map);
+	stream_close(&stream);
 	for (uint32_t i = 0; rc == NB_OK && i < db->map->count; i++)
 		rc = add_address(db, db->map->nodes[i]);
+	return rc;
+}
+
+/** Each node must have joined, not only the one that knew them. */
+static int
+wait_for_nodes(struct nb_db *db)
+{
+	struct slot_map *map = malloc(sizeof(*map));
+	int rc = map != NULL ? NB_OK : fail_memory(db);
+	for (uint32_t i = 0; rc == NB_OK && i < db->control_count; i++)
+		rc = wait_until_joined(&db->control[i], db, map);
+	free(map);
 	return rc;
 }
 
@@ -479,6 +488,8 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	int rc = check_options(db, args);
 	if (rc == NB_OK)
 		rc = connect_all(db, args);
+	if (rc == NB_OK && db->is_cluster)
+		rc = wait_for_nodes(db);
 	if (rc == NB_OK)
 		rc = claim_data(db, args->flags);
 	if (rc != NB_OK) {
@@ -487,6 +498,16 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	}
 	*out = db;
 	return NB_OK;
+}
+
+/** Whether it takes writes: replicas of a cluster, which are among its nodes, do not. */
+static bool
+has_slots(const struct nb_db *db, uint32_t server)
+{
+	for (uint32_t slot = 0; db->map != NULL && slot < SLOTS; slot++)
+		if (db->map->owner[slot] == server)
+			return true;
+	return db->map == NULL;
 }
 
 /* A server whose marker was removed meanwhile is left alone: it may be another's by now. */
@@ -504,7 +525,8 @@ database_reset(struct nb_db *db)
 				"the key %s is gone: nothing is removed", MARKER_KEY);
 	}
 	for (uint32_t i = 0; rc == NB_OK && i < db->server_count; i++)
-		rc = connection_order(&db->control[i], &call, STREAM_FOREVER, flush);
+		if (has_slots(db, i))
+			rc = connection_order(&db->control[i], &call, STREAM_FOREVER, flush);
 	for (uint32_t i = 0; rc == NB_OK && i < markers; i++)
 		rc = write_marker(db, marker_server(db, i));
 	return rc;
