@@ -183,7 +183,7 @@ TEST(replies_that_answer_nothing_are_garbage)
 static size_t
 reply(struct flying *flying, const char *text, size_t size)
 {
-	flying->is_again = 0;
+	flying->is_again = false;
 	return decode_cut(flying, text, size);
 }
 
@@ -192,7 +192,7 @@ static const char *
 sent_again(struct flying *flying, const char *kept)
 {
 	static char bytes[500];
-	ck_assert_uint_eq(flying->is_again, 1);
+	ck_assert(flying->is_again);
 	char *end = memcached_codec.again(&session, flying, kept, strlen(kept), bytes);
 	ck_assert_uint_le((size_t)(end - bytes), strlen(kept) + CODEC_AGAIN_ROOM);
 	*end = '\0';
@@ -207,7 +207,7 @@ TEST(merge_repeats_until_nobody_was_faster)
 	struct nb_request request = {.verb = NB_REQ_MERGE, .key = slice("a b"), .operand = 5};
 	char kept[100];
 	strcpy(kept, encoded(&flying, &request));
-	ck_assert_uint_eq(flying.is_kept, 1);
+	ck_assert(flying.is_kept);
 	ck_assert_uint_eq(session.merges, 1);
 	ck_assert_uint_eq(reply(&flying, sum_of_7, sizeof(sum_of_7) - 1), sizeof(sum_of_7) - 1);
 	const char *sent = sent_again(&flying, kept);
@@ -225,7 +225,7 @@ TEST(merge_repeats_until_nobody_was_faster)
 	reply(&flying, "EN\r\n", 4);
 	ck_assert_uint_eq(session.merges, 1);
 	reply(&flying, "HD\r\n", 4);
-	ck_assert_uint_eq(flying.is_again, 0);
+	ck_assert(!flying.is_again);
 	ck_assert_int_eq(flying.answer, NB_OK);
 	ck_assert_uint_eq(session.merges, 0);
 }
@@ -235,7 +235,7 @@ TEST(merge_of_a_value_that_is_no_counter_fails)
 	struct flying flying = {.verb = NB_REQ_MERGE, .replies = 1};
 	session.merges = 1;
 	reply(&flying, "VA 3 c5\r\nabc\r\n", 14);
-	ck_assert_uint_eq(flying.is_again, 0);
+	ck_assert(!flying.is_again);
 	ck_assert_int_eq(flying.answer, NB_FAIL);
 	ck_assert_uint_eq(session.merges, 0);
 }

@@ -275,7 +275,7 @@ decode(void *own, struct flying *flying, char *bytes, size_t size, size_t *need)
 	}
 	if (*what == 'A') {
 		client->refused++;
-		flying->is_again = 1;
+		flying->is_again = true;
 		flying->wait_ns = client->refused % 4 == 0 ? 50000 : 0;
 		flying->server = (flying->server + 1) % SERVERS;
 		client->map[flying->own[0]] = flying->server;

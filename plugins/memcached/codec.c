@@ -24,14 +24,26 @@ enum {
 
 /* ---- keys ---- */
 
-static bool
+/* Bytes of 8 that are below n, up to 128, or equal to n, as their upper bits. */
+#define EACH UINT64_C(0x0101010101010101)
+#define BELOW(word, n) (((word)-EACH * (n)) & ~(word)&EACH * 128)
+#define EQUAL(word, n) BELOW((word) ^ EACH * (n), 1)
+
+/** No byte is a space or a control character. */
+static inline bool
 is_plain(struct nb_slice key)
 {
-	const unsigned char *bytes = key.data;
-	unsigned char is_other = 0;
-	for (size_t i = 0; i < key.size; i++)
-		is_other |= (unsigned char)(bytes[i] <= ' ') | (unsigned char)(bytes[i] == 127);
-	return is_other == 0;
+	const char *at = key.data;
+	uint64_t word, is_other = 0;
+	size_t left = key.size;
+	for (; left >= sizeof(word); left -= sizeof(word), at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		is_other |= BELOW(word, ' ' + 1) | EQUAL(word, 127);
+	}
+	word = EACH * 'x';
+	if (left > 0)
+		memcpy(&word, at, left);
+	return (is_other | BELOW(word, ' ' + 1) | EQUAL(word, 127)) == 0;
 }
 
 static char *
@@ -136,7 +148,7 @@ encode(void *own, struct flying *flying, const struct nb_request *request, char 
 		return PUT(to, "\r\n");
 	if (request->verb == NB_REQ_GET)
 		return PUT(to, " v\r\n");
-	flying->is_kept = 1;
+	flying->is_kept = true;
 	session->merges++;
 	return PUT(to, " v c\r\n");
 }
@@ -176,7 +188,7 @@ static void
 go_on(struct flying *flying, uint64_t phase)
 {
 	flying->own[0] = phase;
-	flying->is_again = 1;
+	flying->is_again = true;
 }
 
 /** A merge that has read: `value` is 8 bytes, or NULL if there is none. */
@@ -296,7 +308,7 @@ static size_t
 decode(void *own, struct flying *flying, char *bytes, size_t size, size_t *need)
 {
 	size_t used = decode_one(flying, bytes, size, need);
-	if (flying->verb == NB_REQ_MERGE && used != 0 && flying->is_again == 0)
+	if (flying->verb == NB_REQ_MERGE && used != 0 && !flying->is_again)
 		((struct nb_session *)own)->merges--;
 	return used;
 }

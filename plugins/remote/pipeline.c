@@ -21,6 +21,7 @@
 enum {
 	LIMIT = 64,   /* of submit, where the host names no number */
 	WAITING = 64, /* slots of waiting verbs */
+	LINE = 64,    /* of a cache */
 	PUSH_BYTES = 256 << 10,
 	AGAIN_NS = 100000 /* how often it is looked whether a request may be sent again */
 };
@@ -89,11 +90,8 @@ pipeline_open(struct pipeline *pipeline, const struct pipeline_config *config)
 	if (pipeline->slots == NULL || pipeline->free == NULL || pipeline->done == NULL ||
 		pipeline->again == NULL)
 		rc = fail_memory(pipeline);
-	else
-		while (pipeline->free_count < slots) {
-			pipeline->free[pipeline->free_count] = slots - 1 - pipeline->free_count;
-			pipeline->free_count++;
-		}
+	for (uint32_t i = slots; rc == NB_OK && i > 0; i--)
+		pipeline->free[pipeline->free_count++] = i - 1;
 	for (uint32_t i = 0; rc == NB_OK && i < config->target_count; i++)
 		rc = pipeline_add_server(pipeline, config->targets[i]);
 	if (rc != NB_OK)
@@ -205,8 +203,7 @@ encode(struct pipeline *pipeline, struct flying *flying, const struct nb_request
 	if (to == NULL)
 		return NB_FAIL;
 	size_t size = (size_t)(codec->encode(own, flying, request, to) - to);
-	if (((codec->flags & CODEC_KEEPS) != 0 || flying->is_kept != 0) &&
-		!keep(flying, to, size))
+	if (((codec->flags & CODEC_KEEPS) != 0 || flying->is_kept) && !keep(flying, to, size))
 		return fail_memory(pipeline);
 	stream_wrote(&server->stream, size);
 	owe(pipeline, server, flying);
@@ -232,7 +229,7 @@ take_slot(struct pipeline *pipeline, const struct nb_request *request)
 	flying->flags = request->flags;
 	flying->server = 0;
 	flying->replies = 1;
-	flying->is_again = flying->is_lent = flying->is_kept = 0;
+	flying->is_again = flying->is_lent = flying->is_kept = false;
 	flying->own[0] = flying->own[1] = flying->own[2] = 0;
 	flying->call = NULL;
 	return flying;
@@ -272,7 +269,7 @@ note_again(struct pipeline *pipeline, struct flying *flying)
 	uint64_t again_ns = stream_now_ns() + flying->wait_ns;
 	if (again_ns > pipeline->again_ns)
 		pipeline->again_ns = again_ns;
-	flying->is_again = 0;
+	flying->is_again = false;
 	flying->wait_ns = 0;
 	uint32_t i = pipeline->again_count++;
 	for (; i > 0 && pipeline->slots[pipeline->again[i - 1]].number > flying->number; i--)
@@ -286,13 +283,13 @@ settle(struct pipeline *pipeline, struct pipeline_server *server, struct flying 
 {
 	server->is_partial = --flying->replies > 0;
 	if (flying->value.data != NULL || flying->error != NULL || flying->steps != NULL ||
-		flying->is_lent != 0 || server->is_partial)
+		flying->is_lent || server->is_partial)
 		stream_lend(&server->stream);
 	if (server->is_partial)
 		return;
 	server->head++;
 	pipeline->owed--;
-	if (__builtin_expect(flying->is_again != 0, 0))
+	if (__builtin_expect(flying->is_again, 0))
 		note_again(pipeline, flying);
 	else
 		finish(pipeline, flying);

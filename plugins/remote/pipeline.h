@@ -15,31 +15,32 @@
 #include "stream.h"
 #include "address.h"
 
-/** A request in flight. A codec sets what is marked so, in bound, encode or decode. */
+/**
+ * A request in flight. A codec sets the fields that say so, in bound, encode or decode.
+ */
 struct flying {
 	uint64_t tag;
-	uint64_t number; /* requests are numbered in the order in which they are taken */
-	uint64_t size;   /* of key and value */
-	struct nb_step *steps;
-	uint64_t step_count;
-	uint64_t operand;
+	uint64_t size;         /* of key and value */
 	struct nb_slice value; /* codec: of a get, in the bytes that decode was given */
 	const char *error;     /* codec: of a negative answer, the same or a constant */
-	int32_t answer;        /* codec: initially NB_OK */
-	uint32_t verb;         /* NB_REQ_*, or from CODEC_VERB on the plugin's own */
-	uint32_t flags;
+	struct pipeline_call *call;
+	int32_t answer; /* codec: initially NB_OK */
+	uint32_t verb;  /* NB_REQ_*, or from CODEC_VERB on the plugin's own */
 	uint32_t server;
 	uint32_t
 		replies; /* codec: still to come, the one that is decoded included; initially 1 */
-	uint32_t is_lent;  /* codec: it keeps pointers into the bytes besides value and error */
-	uint32_t is_kept;  /* codec: of this request, as CODEC_KEEPS */
-	uint32_t is_again; /* codec: with the last reply: send it once more, see again() */
-	uint64_t wait_ns;  /* codec: with is_again: not before so long from now */
-	uint64_t own[3];   /* codec: zeros when the request is taken */
-	struct pipeline_call *call;
+	struct nb_step *steps;
+	uint64_t step_count, operand;
+	uint64_t number; /* requests are numbered in the order in which they are taken */
+	uint32_t flags;
+	bool is_lent;     /* codec: it keeps pointers into the bytes besides value and error */
+	bool is_kept;     /* codec: of this request, as CODEC_KEEPS */
+	bool is_again;    /* codec: with the last reply: send it once more, see again() */
+	uint64_t own[3];  /* codec: zeros when the request is taken */
+	uint64_t wait_ns; /* codec: with is_again: not before so long from now */
 	struct nb_slice *value_to;
 	int32_t *answer_to;
-	char *kept; /* with CODEC_KEEPS: the request as encoded */
+	char *kept; /* the request as encoded, where it is kept */
 	size_t kept_size, kept_room;
 };
 
