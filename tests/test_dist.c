@@ -564,6 +564,20 @@ TEST(a_block_is_as_one_by_one)
 			}
 }
 
+TEST(draws_of_one_state_are_as_one_by_one)
+{
+	for (uint32_t kind = 0; kind < NB_DIST_KINDS; kind++) {
+		struct dist dist = make(kind, 0.99, 1000);
+		uint64_t out[100], state = state_of(kind), other = state;
+		dist_draw_more(&dist, &state, 12345, 100, out);
+		for (uint32_t j = 0; j < 100; j++)
+			LAW_MUST(out[j] == dist_draw(&dist, &other, 12345 + j));
+		ck_assert_uint_eq(state, other);
+		dist_draw_more(&dist, &state, 12345, 0, out);
+		ck_assert_uint_eq(state, other);
+	}
+}
+
 TEST(the_draws_are_those_of_the_first_release)
 {
 	static const struct {

@@ -329,8 +329,10 @@ choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
 	uint64_t first = maker->first + begin;
 	for (uint32_t j = 0; j < count; j++)
 		maker->ops[j].index = first + j;
-	for (uint32_t j = 0; j < count && spec->one_kind >= NB_OP_KINDS; j++)
+	for (uint32_t j = 0; j < count && spec->one_kind >= NB_OP_KINDS; j++) {
 		maker->ops[j].kind = maker->kinds[begin + j];
+		maker->ops[j].length = 0;
+	}
 	bool are_drawn = draws_all(spec);
 	for (uint32_t j = 0; j < count && are_drawn; j++)
 		maker->numbers[j] = number_of(maker, maker->drawn[begin + j]);
