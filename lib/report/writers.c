@@ -25,6 +25,7 @@ const struct writer writers[] = {
 		write_gnuplot},
 	{"candlestick", ".gp", "a gnuplot script of the threads' throughput",
 		write_candlestick},
+	{"sofaster", ".txt", "the lines of SoFASTER's YCSB client", write_sofaster},
 	{"html", ".html", "a page with charts, which needs no network", write_html},
 	{NULL, NULL, NULL, NULL},
 };

@@ -39,6 +39,7 @@ SOME = {
     "hlog": ["put", "rate", "sweep"],
     "gnuplot": ["groups", "put", "sweep"],
     "candlestick": ["get", "groups", "put-engines"],
+    "sofaster": ["batches", "crashed", "interrupted", "put", "run-c", "rate"],
 }
 
 # OUT is a directory of the test; the files that the command writes there are compared, too.
