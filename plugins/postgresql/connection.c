@@ -90,12 +90,15 @@ connection_failure(const struct nb_db *db, PGconn *conn)
 	return fail_with(db, "", PQerrorMessage(conn));
 }
 
+/* What the role may not do, such as CHECKPOINT, cannot be had. */
 static int
 result_failure(const struct nb_db *db, const char *text, PGresult *result)
 {
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 	const char *error = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	return db->host->fail(NB_FAIL, "%s: %.40s: %s (SQLSTATE %s)", db->where, text,
+	bool is_forbidden = state != NULL && strcmp(state, "42501") == 0;
+	return db->host->fail(is_forbidden ? NB_UNSUPPORTED : NB_FAIL,
+		"%s: %.40s: %s (SQLSTATE %s)", db->where, text,
 		error != NULL ? error : PQresultErrorMessage(result),
 		state != NULL ? state : "unknown");
 }

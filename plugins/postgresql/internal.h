@@ -94,6 +94,8 @@ struct flying {
 	size_t step;     /* whose result comes next */
 	size_t left_out; /* steps below this index are */
 	bool is_marked;  /* the mark before `step` was read */
+	bool are_gets;   /* all steps are, and are sent as one multi-get */
+	uint32_t flags;  /* NB_EXEC_* */
 	uint32_t leads;  /* results to come before the first step's */
 	uint32_t due;    /* results to come in all */
 	bool has_sync;   /* the transaction ends after it */
@@ -123,7 +125,6 @@ struct nb_session {
 	size_t received; /* likewise: of these all results are here, not always the sync */
 	uint64_t bytes;
 	int group; /* the answer of the group that has failed; else NB_OK */
-	bool is_dead;
 	enum { NO_TXN, TO_BEGIN, BEGUN } txn;
 	uint32_t begin_by; /* the statement */
 	PGresult **lent;
@@ -341,6 +342,15 @@ pipeline_release(struct nb_session *session);
 int
 many_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers);
+
+/** Send gets as one statement for each table; a key is `stride` bytes after the one before. */
+int
+many_send(struct nb_session *session, struct flying *op, const struct nb_slice *keys,
+	size_t stride, size_t count);
+
+/** Answer the steps of `op` that the rows are of. */
+void
+many_take(const struct nb_db *db, struct flying *op, PGresult *rows);
 
 int
 many_write(struct nb_session *session, const struct nb_write *writes, size_t count,

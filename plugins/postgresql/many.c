@@ -113,13 +113,22 @@ check_record(struct nb_session *session, struct nb_slice key, const struct nb_sl
 
 /* --- multi_get --- */
 
+/* A key is `stride` bytes after the one before. */
+static struct nb_slice
+key_at(const struct nb_slice *keys, size_t stride, size_t i)
+{
+	return *(const struct nb_slice *)(const void *)((const char *)keys + i * stride);
+}
+
+/* Those of one table. */
 static int
 send_gets(struct nb_session *session, struct flying *op, uint32_t index,
-	const struct nb_slice *keys, size_t count)
+	const struct nb_slice *keys, size_t stride, size_t count)
 {
 	const struct table *table = &session->db->tables[index];
 	const struct nb_table *columns = table->columns;
-	struct parameters with = {.count = 0};
+	struct parameters with;
+	with.count = 0;
 	uint32_t found = 0;
 	bool is_right = columns_begin(session->arrays, columns->key_columns,
 				columns->key_column_count) &&
@@ -127,7 +136,7 @@ send_gets(struct nb_session *session, struct flying *op, uint32_t index,
 	for (size_t i = 0; i < count && is_right; i++) {
 		struct place place;
 		uint32_t number = htobe32((uint32_t)i);
-		values_place(session->db, keys[i], &place);
+		values_place(session->db, key_at(keys, stride, i), &place);
 		if (place.index != index)
 			continue;
 		found++;
@@ -144,22 +153,43 @@ send_gets(struct nb_session *session, struct flying *op, uint32_t index,
 	return pipeline_send(session, op, table, MULTI_GET, &with);
 }
 
-/* The rows of a result, whose first column says which key each is of. */
+int
+many_send(struct nb_session *session, struct flying *op, const struct nb_slice *keys,
+	size_t stride, size_t count)
+{
+	int rc = make_room(session, 0) ? NB_OK : out_of_memory(session);
+	for (uint32_t i = 0; i < session->db->table_count && rc == NB_OK; i++)
+		rc = send_gets(session, op, i, keys, stride, count);
+	return rc;
+}
+
+/* The value of the row's key, whose index is its first column. */
 static int
-take_rows(struct nb_session *session, PGresult *rows, const struct nb_slice *keys,
-	struct nb_slice *values, int32_t *answers)
+lend_row(const struct nb_db *db, PGresult *rows, int row, struct nb_slice key,
+	struct nb_slice *value)
+{
+	struct place place;
+	values_place(db, key, &place);
+	return values_lend(db, place.table, rows, row, 1, value);
+}
+
+static uint32_t
+index_of(PGresult *rows, int row)
+{
+	uint32_t index;
+	memcpy(&index, PQgetvalue(rows, row, 0), sizeof(index));
+	return be32toh(index);
+}
+
+void
+many_take(const struct nb_db *db, struct flying *op, PGresult *rows)
 {
 	for (int row = 0; row < PQntuples(rows); row++) {
-		struct place place;
-		uint32_t i;
-		memcpy(&i, PQgetvalue(rows, row, 0), sizeof(i));
-		i = be32toh(i);
-		values_place(session->db, keys[i], &place);
-		answers[i] = values_lend(session->db, place.table, rows, row, 1, &values[i]);
-		if (answers[i] != NB_OK)
-			return answers[i];
+		struct nb_step *step = &op->steps[index_of(rows, row)];
+		step->answer = lend_row(db, rows, row, step->key, &step->value);
+		if (step->answer < 0)
+			op->answer = step->answer;
 	}
-	return NB_OK;
 }
 
 int
@@ -167,8 +197,6 @@ many_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers)
 {
 	size_t lent = session->lent_count;
-	if (!make_room(session, 0))
-		return out_of_memory(session);
 	for (size_t i = 0; i < count; i++) {
 		int rc = check_record(session, keys[i], NULL);
 		if (rc != NB_OK)
@@ -177,13 +205,18 @@ many_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	}
 	struct flying *op = pipeline_begin(session);
 	int rc = pipeline_lead(session, op);
-	for (uint32_t i = 0; i < session->db->table_count && rc == NB_OK; i++)
-		rc = send_gets(session, op, i, keys, count);
+	if (rc == NB_OK)
+		rc = many_send(session, op, keys, sizeof(*keys), count);
 	pipeline_sync(session, op);
 	int finished = pipeline_finish(session, op);
 	rc = rc != NB_OK ? rc : finished;
-	for (; lent < session->lent_count && rc == NB_OK; lent++)
-		rc = take_rows(session, session->lent[lent], keys, values, answers);
+	for (; lent < session->lent_count && rc == NB_OK; lent++) {
+		PGresult *rows = session->lent[lent];
+		for (int row = 0; row < PQntuples(rows) && rc == NB_OK; row++) {
+			uint32_t i = index_of(rows, row);
+			rc = answers[i] = lend_row(session->db, rows, row, keys[i], &values[i]);
+		}
+	}
 	return rc;
 }
 
@@ -230,7 +263,8 @@ send_writes(struct nb_session *session, struct flying *op, uint32_t index, size_
 	const struct table *table = &session->db->tables[index];
 	const struct nb_table *columns = table->columns;
 	struct buffer *keys = session->arrays, *values = keys + SQL_COLUMNS_MAX;
-	struct parameters with = {.count = 0};
+	struct parameters with;
+	with.count = 0;
 	uint32_t found = 0;
 	bool is_right = columns_begin(keys, columns->key_columns, columns->key_column_count) &&
 		columns_begin(values, columns->value_columns, columns->value_column_count);

@@ -135,13 +135,6 @@ pipeline_release(struct nb_session *session)
 
 /* --- send --- */
 
-static int
-die(struct nb_session *session)
-{
-	session->is_dead = true;
-	return connection_failure(session->db, session->conn);
-}
-
 int
 pipeline_send_common(struct nb_session *session, struct flying *op, int statement)
 {
@@ -149,7 +142,7 @@ pipeline_send_common(struct nb_session *session, struct flying *op, int statemen
 	return PQsendQueryPrepared(
 		       session->conn, statement_commons[statement], 0, NULL, NULL, NULL, 1) == 1
 		? NB_OK
-		: die(session);
+		: connection_failure(session->db, session->conn);
 }
 
 int
@@ -160,7 +153,7 @@ pipeline_send(struct nb_session *session, struct flying *op, const struct table 
 	return PQsendQueryPrepared(session->conn, table->statements[statement].name,
 		       with->count, with->values, with->sizes, with->formats, 1) == 1
 		? NB_OK
-		: die(session);
+		: connection_failure(session->db, session->conn);
 }
 
 int
@@ -173,11 +166,19 @@ pipeline_lead(struct nb_session *session, struct flying *op)
 	return pipeline_send_common(session, op, (int)session->begin_by);
 }
 
+/* Before version 17 libpq writes to the socket at each sync. */
+#ifdef LIBPQ_HAS_SEND_PIPELINE_SYNC
+#define SEND_SYNC PQsendPipelineSync
+#else
+#define SEND_SYNC PQpipelineSync
+#endif
+
 int
 pipeline_sync(struct nb_session *session, struct flying *op)
 {
 	op->has_sync = true;
-	return PQpipelineSync(session->conn) == 1 ? NB_OK : die(session);
+	return SEND_SYNC(session->conn) == 1 ? NB_OK
+					     : connection_failure(session->db, session->conn);
 }
 
 /* --- results --- */
@@ -313,6 +314,8 @@ take_done(struct nb_session *session, struct flying *op, PGresult *result)
 	if (op->leads > 0) {
 		op->leads--;
 		is_wanted = false;
+	} else if (op->are_gets) {
+		many_take(session->db, op, result);
 	} else if (op->steps != NULL) {
 		is_wanted = is_wanted && op->steps[op->step].verb == NB_STEP_GET;
 		take_step(session, op, result);
@@ -411,6 +414,16 @@ sleep_for(struct nb_session *session, int unsent, uint64_t timeout_ns)
 	return NB_OK;
 }
 
+/* TLS may hold more bytes than one call takes, which the socket does not show. */
+static bool
+consume(PGconn *conn)
+{
+	bool is_alive = PQconsumeInput(conn) == 1;
+	for (int i = 0; i < 2 && is_alive && PQsslInUse(conn) != 0; i++)
+		is_alive = PQconsumeInput(conn) == 1;
+	return is_alive;
+}
+
 int
 pipeline_read(struct nb_session *session, size_t wanted, uint64_t timeout_ns)
 {
@@ -421,13 +434,13 @@ pipeline_read(struct nb_session *session, size_t wanted, uint64_t timeout_ns)
 		int unsent = PQflush(session->conn), rc = NB_OK;
 		is_over = passed >= timeout_ns;
 		if (unsent < 0 || PQstatus(session->conn) != CONNECTION_OK)
-			return die(session);
+			return connection_failure(session->db, session->conn);
 		if (!is_over && passed >= spin_ns)
 			rc = sleep_for(session, unsent, timeout_ns - passed);
 		if (rc != NB_OK)
 			return rc;
-		if (PQconsumeInput(session->conn) != 1)
-			return die(session);
+		if (!consume(session->conn))
+			return connection_failure(session->db, session->conn);
 		sort_out(session);
 	}
 	return NB_OK;

@@ -11,6 +11,8 @@
  */
 #include "internal.h"
 
+#define EXEC_FLAGS (NB_EXEC_ATOMIC | NB_EXEC_SNAPSHOT | NB_EXEC_READ_ONLY)
+
 enum { ROOM = 64 /* operations in flight where the host names no number */ };
 
 static const char *
@@ -129,7 +131,8 @@ static int
 send_mark(struct nb_session *session, struct flying *op, size_t i, const struct place *place)
 {
 	const struct nb_step *step = &op->steps[i];
-	struct parameters with = {.count = 0};
+	struct parameters with;
+	with.count = 0;
 	struct bounds room;
 	uint32_t statement = step->verb == NB_STEP_INSERT ? MARK_HAVE
 		: step->verb == NB_STEP_PUT_IF_NEWER      ? MARK_NEWER
@@ -152,7 +155,8 @@ send_step(struct nb_session *session, struct flying *op, size_t i, const struct 
 	bool has_marks)
 {
 	const struct nb_step *step = &op->steps[i];
-	struct parameters with = {.count = 0};
+	struct parameters with;
+	with.count = 0;
 	struct bounds room;
 	uint32_t statement = GET + step->verb;
 	if (step->verb == NB_STEP_PREFIX_EMPTY) {
@@ -192,13 +196,21 @@ refuse(struct flying *op, const char *refusal)
 	return refusal != NULL;
 }
 
-static int
-send_lead(struct nb_session *session, struct flying *op, bool has_marks, bool is_execute)
+/* Of several statements outside of begin..commit; at `serializable` the session's own is right. */
+static bool
+needs_level(const struct nb_session *session, const struct flying *op, bool has_marks)
 {
-	bool is_begun = session->txn != NO_TXN;
+	enum isolation isolation = session->db->isolation;
+	return session->txn == NO_TXN && isolation != SERIALIZABLE &&
+		(isolation == REPEATABLE_READ || has_marks ||
+			(op->flags & NB_EXEC_SNAPSHOT) != 0);
+}
+
+static int
+send_lead(struct nb_session *session, struct flying *op, bool needs_level, bool has_marks)
+{
 	int rc = pipeline_lead(session, op);
-	if (rc == NB_OK && !is_begun &&
-		(has_marks || (is_execute && session->db->isolation != READ_COMMITTED))) {
+	if (rc == NB_OK && needs_level) {
 		op->leads++;
 		rc = pipeline_send_common(session, op, SET_LEVEL);
 	}
@@ -209,22 +221,13 @@ send_lead(struct nb_session *session, struct flying *op, bool has_marks, bool is
 	return rc;
 }
 
-/* The steps of an operation; a failure is one of the connection. */
+/* One after the other. */
 static int
-send_steps(struct nb_session *session, struct flying *op, bool is_execute)
+send_each(struct nb_session *session, struct flying *op, bool has_marks)
 {
-	struct place place;
-	bool has_marks = is_execute && have_skips(op->steps, op->step_count);
-	if (has_marks && session->txn != NO_TXN && session->db->isolation == READ_COMMITTED &&
-		refuse(op, "steps that leave others out need isolation=repeatable-read"))
-		return NB_OK;
-	for (size_t i = 0; i < op->step_count; i++) {
-		const char *refusal = check_step(session->db, &op->steps[i], &place);
-		if (refusal != NULL && refuse(op, refusal))
-			return NB_OK;
-	}
-	int rc = send_lead(session, op, has_marks, is_execute);
+	int rc = NB_OK;
 	for (size_t i = 0; i < op->step_count && rc == NB_OK; i++) {
+		struct place place;
 		struct nb_step *step = &op->steps[i];
 		bool is_marked = has_marks && pipeline_is_marked(step);
 		check_step(session->db, step, &place);
@@ -236,6 +239,46 @@ send_steps(struct nb_session *session, struct flying *op, bool is_execute)
 	return rc;
 }
 
+/* One statement has one snapshot, whatever the isolation is. */
+static int
+send_gets(struct nb_session *session, struct flying *op)
+{
+	int rc = send_lead(session, op,
+		session->db->table_count > 1 && needs_level(session, op, false), false);
+	op->are_gets = true;
+	for (size_t i = 0; i < op->step_count; i++)
+		op->steps[i].answer = NB_NOT_FOUND;
+	return rc != NB_OK ? rc
+			   : many_send(session, op, &op->steps[0].key, sizeof(op->steps[0]),
+				     op->step_count);
+}
+
+/* A failure is one of the connection. */
+static int
+send_steps(struct nb_session *session, struct flying *op)
+{
+	struct place place;
+	bool has_marks = have_skips(op->steps, op->step_count), are_gets = op->step_count > 1;
+	bool is_short = op->step_count == 1 && !has_marks;
+	bool is_snapshot = has_marks || (op->flags & NB_EXEC_SNAPSHOT) != 0;
+	if ((op->flags & ~EXEC_FLAGS) != 0 && refuse(op, "unknown flag"))
+		return NB_OK;
+	if (is_snapshot && session->txn != NO_TXN && session->db->isolation == READ_COMMITTED &&
+		refuse(op, "within a transaction at read-committed there is no snapshot"))
+		return NB_OK;
+	for (size_t i = 0; i < op->step_count; i++) {
+		const char *refusal = check_step(session->db, &op->steps[i], &place);
+		if (refusal != NULL && refuse(op, refusal))
+			return NB_OK;
+		are_gets = are_gets && op->steps[i].verb == NB_STEP_GET;
+	}
+	if (are_gets && !has_marks)
+		return send_gets(session, op);
+	int rc = send_lead(
+		session, op, !is_short && needs_level(session, op, has_marks), has_marks);
+	return rc == NB_OK ? send_each(session, op, has_marks) : rc;
+}
+
 /* --- single records --- */
 
 static int
@@ -245,7 +288,7 @@ perform(struct nb_session *session, const struct nb_step *step, struct nb_slice 
 	op->one = *step;
 	op->steps = &op->one;
 	op->step_count = 1;
-	int rc = send_steps(session, op, false);
+	int rc = send_steps(session, op);
 	if (rc == NB_OK)
 		rc = pipeline_sync(session, op);
 	int finished = pipeline_finish(session, op);
@@ -296,17 +339,11 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 static int
 execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
 {
-	const uint32_t known = NB_EXEC_ATOMIC | NB_EXEC_SNAPSHOT | NB_EXEC_READ_ONLY;
-	const struct nb_host *host = session->db->host;
-	if ((flags & ~known) != 0)
-		return host->fail(NB_UNSUPPORTED, "execute: unknown flag 0x%x", flags & ~known);
-	if ((flags & NB_EXEC_SNAPSHOT) != 0 && session->db->isolation == READ_COMMITTED)
-		return host->fail(NB_UNSUPPORTED,
-			"isolation=read-committed: each step sees its own version of the data");
 	struct flying *op = pipeline_begin(session);
 	op->steps = steps;
 	op->step_count = count;
-	int rc = send_steps(session, op, true);
+	op->flags = flags;
+	int rc = send_steps(session, op);
 	if (rc == NB_OK)
 		pipeline_sync(session, op);
 	return pipeline_finish(session, op);
@@ -343,9 +380,10 @@ submit_one(struct nb_session *session, const struct nb_request *request, uint64_
 		.value = request->value,
 		.operand = request->operand};
 	op->steps = is_execute ? request->steps : &op->one;
+	op->flags = is_execute ? request->flags : 0;
 	op->step_count = is_execute ? (size_t)request->step_count : 1;
 	session->bytes += bytes;
-	int rc = send_steps(session, op, is_execute);
+	int rc = send_steps(session, op);
 	if (rc == NB_OK && needs_sync(session, request, following))
 		rc = pipeline_sync(session, op);
 	return rc;
@@ -487,7 +525,7 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 #define OPTIONS(X) \
 	X(CONNINFO, TEXT, "conninfo", "user=mininb dbname=postgres", \
 		"connection string of libpq; the server's address overrides its host and port") \
-	X(ISOLATION, CHOICE, "isolation", "read-committed", \
+	X(ISOLATION, CHOICE, "isolation", "repeatable-read", \
 		"read-committed|repeatable-read|serializable", "isolation of transactions") \
 	X(LOCK_TIMEOUT, TIME, "lock_timeout", "5s", 1000000, UINT64_C(3600000000000), \
 		"time to wait for a lock; then the answer is a conflict") \
@@ -561,4 +599,4 @@ variant(const struct nb_option_value *values)
 	return &engines[values[ISOLATION].u64];
 }
 
-NB_ENGINE_PLUGIN(engines[READ_COMMITTED])
+NB_ENGINE_PLUGIN(engines[REPEATABLE_READ])

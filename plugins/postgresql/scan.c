@@ -125,7 +125,8 @@ send_portion(struct nb_session *session, struct flying *op)
 {
 	struct scan *scan = &session->scan;
 	const struct table *table = table_at(session);
-	struct parameters with = {.count = 0};
+	struct parameters with;
+	with.count = 0;
 	uint32_t statement = scan->is_unbound ? BACK_ALL : scan->is_backward ? BACK : SCAN;
 	struct place place = {.table = table, .rest = buffer_slice(&scan->bound)};
 	if (!scan->is_unbound)
