@@ -43,6 +43,7 @@ static const struct nb_table tables[TABLES] = {
 };
 
 struct one {
+	struct nb_engine_ref *ref;
 	const struct nb_engine *engine;
 	struct nb_option_value *options;
 	struct nb_db *db;
@@ -365,7 +366,6 @@ static void
 open_one(struct one *one, const char *driver, const char *const *target,
 	const char *const *texts, size_t count, bool is_remote)
 {
-	struct nb_engine_ref *ref;
 	struct nb_open_args args = {.size = sizeof(args),
 		.flags = NB_OPEN_CREATE,
 		.host = nb_engine_host(),
@@ -376,15 +376,24 @@ open_one(struct one *one, const char *driver, const char *const *target,
 		.target_count = is_remote,
 		.tables = tables,
 		.table_count = TABLES};
-	if (nb_engine_load(&ref, driver) != NB_OK ||
-		nb_engine_configure(&one->options, ref, texts, count) != NB_OK)
+	if (nb_engine_load(&one->ref, driver) != NB_OK ||
+		nb_engine_configure(&one->options, one->ref, texts, count) != NB_OK)
 		fail(driver);
-	one->engine = nb_engine_table(ref);
+	one->engine = nb_engine_table(one->ref);
 	args.options = one->options;
 	check(one->engine->open(&one->db, &args) == NB_OK, "open");
 	if (is_remote)
 		check(one->engine->reset(one->db) == NB_OK, "reset");
 	check(one->engine->session_open(&one->session, one->db, 0) == NB_OK, "session_open");
+}
+
+static void
+close_one(struct one *one)
+{
+	check(one->engine->session_close(one->session) == NB_OK, "session_close");
+	check(one->engine->close(one->db) == NB_OK, "close");
+	nb_options_delete(one->options, one->engine);
+	nb_engine_unload(one->ref);
 }
 
 static void
@@ -415,8 +424,8 @@ main(int argc, char **argv)
 	refuses_what_does_not_fit();
 	for (step_now = 0; step_now < ROUNDS; step_now++)
 		acts[draw(sizeof(acts) / sizeof(acts[0]))]();
-	check(subject.engine->session_close(subject.session) == NB_OK, "session_close");
-	check(subject.engine->close(subject.db) == NB_OK, "close");
+	close_one(&subject);
+	close_one(&oracle);
 	printf("%d operations on %d tables answered alike\n", ROUNDS, TABLES);
 	return 0;
 }

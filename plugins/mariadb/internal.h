@@ -71,6 +71,8 @@ server_fail(const struct nb_db *db, uint32_t target, MYSQL *mysql, const char *w
 struct connection {
 	MYSQL *mysql;
 	uint32_t *statements; /* their numbers, STATEMENTS for each table */
+	MYSQL_STMT *
+		*handles; /* likewise; freed after the connection, or each would be a packet */
 	struct reading reading;
 };
 

@@ -286,6 +286,7 @@ prepare_all(struct nb_session *session, uint32_t target)
 		MYSQL_STMT *statement = mysql_stmt_init(connection->mysql);
 		if (statement == NULL)
 			return db->host->fail(NB_FAIL, "out of memory");
+		connection->handles[i] = statement;
 		if (mysql_stmt_prepare(statement, text->data, text->size) != 0)
 			return server_fail(db, target, connection->mysql, text->data);
 		connection->statements[i] = (uint32_t)statement->stmt_id;
@@ -303,9 +304,10 @@ connect_session(void *own, uint32_t target, struct stream *stream, const char *t
 	int rc = server_connect(&connection->mysql, db, target);
 	if (rc != NB_OK)
 		return rc;
-	connection->statements = calloc(
-		(size_t)db->table_count * STATEMENTS, sizeof(*connection->statements));
-	if (connection->statements == NULL)
+	size_t count = (size_t)db->table_count * STATEMENTS;
+	connection->statements = calloc(count, sizeof(*connection->statements));
+	connection->handles = calloc(count, sizeof(*connection->handles));
+	if (connection->statements == NULL || connection->handles == NULL)
 		return db->host->fail(NB_FAIL, "out of memory");
 	rc = prepare_all(session, target);
 	if (rc != NB_OK)
@@ -327,11 +329,17 @@ static const struct codec codec = {.name = "MariaDB",
 static void
 session_free(struct nb_session *session)
 {
-	for (uint32_t i = 0; i < session->db->target_count; i++) {
+	uint32_t statements = session->db->table_count * STATEMENTS;
+	for (uint32_t i = 0; session->connections != NULL && i < session->db->target_count;
+		i++) {
 		struct connection *connection = &session->connections[i];
 		if (connection->mysql != NULL)
 			mysql_close(connection->mysql);
+		for (uint32_t j = 0; connection->handles != NULL && j < statements; j++)
+			if (connection->handles[j] != NULL)
+				mysql_stmt_close(connection->handles[j]);
 		free(connection->statements);
+		free(connection->handles);
 	}
 	free(session->connections);
 	free(session->message.bytes.data);
