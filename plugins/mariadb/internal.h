@@ -117,9 +117,9 @@ struct scan {
 	uint32_t bits;      /* SCAN_KEYS, SCAN_DOWN */
 	uint32_t place;     /* in db->by_prefix; table_count: at its end */
 	uint64_t limit;     /* rows of the next page */
-	uint64_t left;      /* of the hint; 0: there is none */
 	bool is_beyond;     /* the next page begins after `from` */
 	bool is_whole;      /* the next table is read from its first key */
+	bool is_one_page;   /* expected to be: it needs no transaction */
 	bool has_txn;       /* of its own */
 	struct buffer from; /* the key, without its prefix */
 };

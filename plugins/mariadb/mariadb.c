@@ -800,7 +800,7 @@ static int
 fetch_page(struct nb_session *session)
 {
 	struct scan *scan = &session->scan;
-	bool begins_txn = scan->left == 0 && !session->is_in_txn && !scan->has_txn;
+	bool begins_txn = !scan->is_one_page && !session->is_in_txn && !scan->has_txn;
 	message_begin(session, 0);
 	if (scan->is_whole && !from_end(scan, scanned_table(session)->of))
 		return session->db->host->fail(NB_FAIL, "out of memory");
@@ -819,7 +819,7 @@ fetch_page(struct nb_session *session)
 	page->is_short = page->count < scan->limit;
 	if (page->bytes < PAGE_BYTES && scan->limit < PAGE_MAX)
 		scan->limit *= 4;
-	scan->left = 0;
+	scan->is_one_page = false;
 	return rc;
 }
 
@@ -861,8 +861,10 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	scan->bits = ((args->flags & NB_SCAN_KEYS_ONLY) != 0 ? SCAN_KEYS : 0) |
 		((args->flags & NB_SCAN_BACKWARD) != 0 ? SCAN_DOWN : 0);
 	scan->has_txn = false;
-	scan->left = args->limit <= PAGE_MAX ? args->limit : 0;
-	scan->limit = scan->left != 0 ? scan->left : PAGE_FIRST;
+	bool has_limit = args->limit != 0 && args->limit < PAGE_MAX;
+	/* One row more tells whether the limit is the end, without another SELECT. */
+	scan->limit = has_limit ? args->limit + 1 : PAGE_FIRST;
+	scan->is_one_page = has_limit && session->db->table_count == 1;
 	session->page.count = session->page.next = 0;
 	session->page.is_short = false;
 	return scan_seek(session, args->from)

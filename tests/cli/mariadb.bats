@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The mariadb plugin with a server of its own for each test file.
+# The mariadb plugin with a server of this file; and with private ones.
 # shellcheck disable=SC2154,SC2030,SC2031,SC2016
 load helper
 
@@ -103,6 +103,33 @@ on_server()
 	"$MININB_TEST_SQL_TABLES" mariadb "unix:$server/s" 2 database=tables isolation=serializable
 	"$MININB_TEST_SQL_TABLES" mariadb "unix:$server/s" 3 database=tables isolation=read-committed
 	contains "$(sql 'SHOW CREATE TABLE tables.edges')" 'PRIMARY KEY (`id1`,`id2`,`type`)'
+}
+
+@test "the contract holds at each isolation" {
+	local isolation only
+	for only in random_use_of_every_verb execute request merge multi_get batch; do
+		on_server 0 check --only="$only"
+	done
+	for isolation in repeatable-read read-committed serializable; do
+		for only in transaction scan; do
+			on_server 0 check --only="$only" -o isolation="$isolation"
+		done
+	done
+	contains "$output" ' 0 broken'
+}
+
+@test "a private server is made, started and stopped, and keeps the records" {
+	mininb 0 keys -c 100
+	mininb 0 put -d mariadb -c 100
+	mininb 0 get -d mariadb -c 100 --verify-rate=1 --durability=process
+	contains "$stderr" 'innodb_flush_log_at_trx_commit=2'
+	contains "$output" 'Verified          : 100 of 100'
+	mininb 0 put -d mariadb -c 100 --durability=commit --fresh
+	contains "$stderr" 'innodb_flush_log_at_trx_commit=1'
+	mininb 0 load -d mariadb -w ycsb-a --set records=100 --durability=none --fresh
+	mininb 0 run -d mariadb -w ycsb-a --set records=100 -c 1000 --depth=16 --threads=2 \
+		--durability=none
+	contains "$stderr" 'innodb_flush_log_at_trx_commit=0'
 }
 
 @test "two servers share the keys" {
