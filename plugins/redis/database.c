@@ -284,9 +284,21 @@ name_server(const struct call *call, char to[2 * SETTING_SIZE])
 	snprintf(to, 2 * SETTING_SIZE, "%s %s", names[i][1], version);
 }
 
-static int
-read_settings(struct stream *stream, uint32_t level)
+/** Of servers with equal settings the first is reported. */
+static void
+report_settings(struct stream *stream, struct nb_db *db, const char *text)
 {
+	if (strcmp(text, db->reported) == 0)
+		return;
+	snprintf(db->reported, sizeof(db->reported), "%s", text);
+	db->host->log(NB_LOG_INFO, "%s%s: %s", stream->address,
+		db->server_count > 1 ? " and others" : "", text);
+}
+
+static int
+read_settings(struct stream *stream, struct nb_db *db, uint32_t level)
+{
+	char text[sizeof(db->reported)];
 	char settings[SETTINGS][SETTING_SIZE], server[2 * SETTING_SIZE];
 	struct call call;
 	int rc = NB_OK;
@@ -299,12 +311,14 @@ read_settings(struct stream *stream, uint32_t level)
 	if (rc != NB_OK)
 		return rc;
 	name_server(&call, server);
-	stream->host->log(NB_LOG_INFO,
-		"%s: %s, durability %s: appendonly %s, appendfsync %s, save '%s', io-threads %s, maxmemory %s",
-		stream->address, server, levels[level].name, settings[AOF], settings[FSYNC],
-		settings[SAVE], settings[IO_THREADS], settings[MAXMEMORY]);
-	if (strcmp(settings[MAXMEMORY], "0") != 0 && settings[POLICY][0] != '\0' &&
-		strcmp(settings[POLICY], "noeviction") != 0)
+	snprintf(text, sizeof(text),
+		"%s, durability %s: appendonly %s, appendfsync %s, save '%s', io-threads %s, maxmemory %s",
+		server, levels[level].name, settings[AOF], settings[FSYNC], settings[SAVE],
+		settings[IO_THREADS], settings[MAXMEMORY]);
+	report_settings(stream, db, text);
+	/* the volatile policies remove only what has a time to live, and mininb gives none */
+	if (strcmp(settings[MAXMEMORY], "0") != 0 &&
+		strncmp(settings[POLICY], "allkeys", strlen("allkeys")) == 0)
 		stream->host->log(NB_LOG_WARNING,
 			"%s: the server removes records above maxmemory %s (maxmemory-policy %s): what it removes is reported as missing",
 			stream->address, settings[MAXMEMORY], settings[POLICY]);
@@ -452,7 +466,7 @@ connect_all(struct nb_db *db, const struct nb_open_args *args)
 		db->control_count = i + 1;
 		rc = reach(&db->control[i], db, db->addresses[i]);
 		if (rc == NB_OK)
-			rc = read_settings(&db->control[i], args->durability);
+			rc = read_settings(&db->control[i], db, args->durability);
 		if (rc == NB_OK)
 			rc = connection_load_scripts(&db->control[i], db);
 		if (rc == NB_NOT_FOUND) {

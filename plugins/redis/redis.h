@@ -47,6 +47,7 @@ struct nb_db {
 	uint32_t control_count;
 	char merge_sha[SHA_SIZE + 1], execute_sha[SHA_SIZE + 1]; /* "": no scripts there */
 	uint64_t moved, asked, retried;                          /* redirections; atomic */
+	char reported[640]; /* settings of the servers, as they were reported */
 };
 
 /** Requests in flight whose keys have one hash, and the connection that they share. */

@@ -180,6 +180,54 @@ on()
 	done
 }
 
+@test "what the server has answered survives its kill -9 at process, and not at none" {
+	local level
+	mininb 0 keys -c 2000
+	for level in process none; do
+		if [[ $level == process ]]; then
+			serve $level --appendonly yes --appendfsync no
+		else
+			serve $level
+		fi
+		on $level
+		at[3]=--durability=$level
+		mininb 0 put "${at[@]}" -c 2000 -v 100 --depth=64
+		kill -KILL "${servers[-1]}"
+		wait "${servers[-1]}" || true
+		rm $level.sock
+		serve $level --appendonly "$([[ $level == none ]] && echo no || echo yes)" --appendfsync no
+		run --separate-stderr "$MININB" get "${at[@]}" -c 2000 -v 100 --verify-rate=1
+		if [[ $level == process ]]; then
+			contains "$output" '2000 of 2000 (as they were read): 0 missing, 0 wrong'
+		else
+			equals "$status" 1
+			contains "$stderr" 'the server has no database of mininb'
+		fi
+	done
+}
+
+@test "a private server keeps its data at each level between two commands" {
+	mininb 0 keys -c 300
+	local level
+	for level in none process periodic commit; do
+		mininb 0 put -d redis -c 300 -v 100 --depth=16 --durability=$level --fresh
+		mininb 0 get -d redis -c 300 -v 100 --verify-rate=1 --durability=$level
+		contains "$output" '300 of 300 (as they were read): 0 missing, 0 wrong'
+	done
+	mininb 1 get -d redis -c 300 -v 100 --durability=none
+	contains "$stderr" 'use --durability=commit, or --fresh'
+}
+
+@test "a run needs no server and no options, also of a cluster" {
+	mininb 0 run -d redis -w ycsb-b --depth=16 --records=1000 --count=5000 --verify-rate=1
+	contains "$output" ': 0 wrong'
+	command -v redis-cli >/dev/null || return 0
+	mininb 0 load -d redis -o cluster=yes -w ycsb-a --depth=16 --records=1000 --path=c
+	mininb 0 run -d redis -o cluster=yes -w ycsb-a --depth=16 --records=1000 --count=5000 \
+		--verify-rate=1 --path=c
+	contains "$output" ': 0 wrong'
+}
+
 # Ports below 55536 that are free, and those of the bus 10000 above them: $1 of them in $ports.
 free_ports()
 {
