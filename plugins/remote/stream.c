@@ -209,7 +209,13 @@ stream_open(struct stream *stream, const struct nb_host *host, const char *addre
 			       : connect_inet(&parts, timeout_ns, &error, &name_error);
 	if (fd < 0)
 		return fail_connect(host, address, error, name_error);
-	return stream_adopt(stream, host, address, fd, options);
+	rc = stream_adopt(stream, host, address, fd, options);
+	if (rc != NB_OK || options->secure == NULL)
+		return rc;
+	rc = options->secure(stream, options, timeout_ns);
+	if (rc != NB_OK)
+		stream_close(stream);
+	return rc;
 }
 
 int
@@ -239,6 +245,8 @@ stream_close(struct stream *stream)
 {
 	if (stream->host == NULL)
 		return;
+	if (stream->io != NULL)
+		stream->io->close(stream);
 	close(stream->fd);
 	stream_release(stream);
 	free(stream->out.bytes);
@@ -348,14 +356,30 @@ make_input_room(struct stream *stream, size_t need)
 
 /* ---- the socket ---- */
 
+static inline ssize_t
+write_some(struct stream *stream, const void *bytes, size_t size)
+{
+	if (stream->io != NULL)
+		return stream->io->write(stream, bytes, size);
+	return send(stream->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static inline ssize_t
+read_some(struct stream *stream, void *to, size_t size, int flags)
+{
+	if (stream->io != NULL)
+		return stream->io->read(stream, to, size);
+	return recv(stream->fd, to, size, flags);
+}
+
 int
 stream_push(struct stream *stream)
 {
 	struct stream_buffer *out = &stream->out;
 	IF_FAILED(stream);
 	while (out->begin < out->end) {
-		ssize_t sent = send(stream->fd, out->bytes + out->begin, out->end - out->begin,
-			MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t sent = write_some(
+			stream, out->bytes + out->begin, out->end - out->begin);
 		if (sent >= 0) {
 			out->begin += (size_t)sent;
 			continue;
@@ -382,7 +406,7 @@ read_once(struct stream *stream, size_t need, int flags, size_t *came)
 	int rc = make_input_room(stream, need);
 	if (rc != NB_OK)
 		return rc;
-	ssize_t size = recv(stream->fd, in->bytes + in->end, in->room - in->end, flags);
+	ssize_t size = read_some(stream, in->bytes + in->end, in->room - in->end, flags);
 	if (size > 0) {
 		in->end += (size_t)size;
 		*came = (size_t)size;
@@ -424,6 +448,9 @@ streams_wait(struct stream *const *streams, size_t count, uint64_t timeout_ns)
 {
 	struct pollfd few[POLL_MAX], *fds = few;
 	struct timespec timeout = timespec_of(timeout_ns);
+	for (size_t i = 0; i < count; i++)
+		if (streams[i]->io != NULL && streams[i]->io->has_more(streams[i]))
+			return NB_OK;
 	if (count > POLL_MAX && (fds = malloc(count * sizeof(*fds))) == NULL)
 		return fail_memory(streams[0], count * sizeof(*fds));
 	for (size_t i = 0; i < count; i++) {
@@ -475,7 +502,7 @@ spin(struct stream *stream, size_t need, uint64_t deadline_ns, size_t *came)
 static int
 sleep_once(struct stream *stream, size_t need, uint64_t left_ns, size_t *came)
 {
-	if (left_ns >= LONG_SLEEP_NS && stream_unsent(stream) == 0)
+	if (left_ns >= LONG_SLEEP_NS && stream_unsent(stream) == 0 && stream->io == NULL)
 		return sleep_in_read(stream, need, left_ns / 2, came);
 	int rc = streams_wait(&stream, 1, left_ns);
 	return rc == NB_OK ? push_and_pull(stream, need, came) : rc;
@@ -486,7 +513,8 @@ stream_wait(struct stream *stream, size_t need, uint64_t timeout_ns, size_t *cam
 {
 	int rc = NB_OK;
 	*came = 0;
-	if (timeout_ns < LONG_SLEEP_NS || stream->spin_ns > 0 || stream_unsent(stream) > 0)
+	if (timeout_ns < LONG_SLEEP_NS || stream->spin_ns > 0 || stream_unsent(stream) > 0 ||
+		stream->io != NULL)
 		rc = push_and_pull(stream, need, came);
 	if (rc != NB_OK || *came > 0 || timeout_ns == 0)
 		return rc;

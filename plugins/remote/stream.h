@@ -20,13 +20,28 @@
 #define STREAM_SECOND_NS UINT64_C(1000000000)
 #define STREAM_FOREVER UINT64_MAX
 
-struct stream_tls;
+struct stream;
+
+/** What replaces the socket's send(2) and recv(2). */
+struct stream_io {
+	/** Bytes that were taken; -1: errno, EAGAIN, or EPROTO after stream_fail(). Never wait. */
+	ssize_t (*write)(struct stream *stream, const void *bytes, size_t size);
+	/** Likewise; 0: the peer has closed. */
+	ssize_t (*read)(struct stream *stream, void *to, size_t size);
+	/** Whether bytes came that read would give although the socket has none. */
+	bool (*has_more)(const struct stream *stream);
+	void (*close)(struct stream *stream);
+};
 
 /** Zeros are fine. */
 struct stream_options {
 	uint64_t connect_ns;      /* time to connect; 0: 10 seconds */
 	uint64_t spin_ns;         /* read the socket without sleeping for so long, then sleep */
 	const char *default_port; /* of an address without a port; NULL: it must have one */
+	/** Called with a stream that is connected, to log in or to set its io: see tls.h. */
+	int (*secure)(struct stream *stream, const struct stream_options *options,
+		uint64_t timeout_ns);
+	const struct tls *tls; /* what tls_secure() wants */
 };
 
 /** Bytes [begin, end) of `room`. */
@@ -39,6 +54,8 @@ struct stream {
 	const struct nb_host *host;
 	const char *address; /* as the user gave it; must outlive the stream */
 	int fd;
+	const struct stream_io *io; /* NULL: the socket itself */
+	void *of_io;
 	bool is_lent; /* bytes before in.begin must not move */
 	uint64_t spin_ns;
 	uint64_t sleep_ns; /* the socket's own receive time-out, as set */
