@@ -145,7 +145,7 @@ zipf_doubtful(const struct dist *dist, uint64_t *random, double at, double k)
 	return k;
 }
 
-enum { CHUNK = 64 };
+enum { CHUNK = 64, AHEAD = 16 };
 
 /**
  * At most CHUNK draws, step by step. A whole draw is one chain of some 150 cycles, and a
@@ -476,17 +476,36 @@ dist_draw_block(
 #undef LOOP
 }
 
+/** Random words that a draw takes, as a rule: some are drawn again. */
+static uint32_t
+words_of(const struct dist *dist)
+{
+	bool is_counted = dist->kind == NB_DIST_SEQUENTIAL || dist->kind == NB_DIST_DESCENDING;
+	return is_counted ? 0 : dist->kind == NB_DIST_HOTSPOT ? 2 : 1;
+}
+
+/**
+ * Draws of other laws than the uniform one overlap like those of a block: each begins where it does
+ * if the ones before took as many words as is the rule. What follows one that took more is drawn
+ * anew.
+ */
 void
 dist_draw_more(
 	const struct dist *dist, uint64_t *random, uint64_t i, uint32_t count, uint64_t *out)
 {
-	struct dist copy = *dist; /* in registers, as the state is: `out` cannot change them */
-	uint64_t state = *random;
-	if (copy.kind == NB_DIST_UNIFORM)
-		for (uint32_t j = 0; j < count; j++)
-			out[j] = dist_below(&state, copy.n);
-	else
-		for (uint32_t j = 0; j < count; j++)
-			out[j] = dist_draw(&copy, &state, i + j);
+	uint64_t state = *random, n = dist->n; /* in registers: `out` cannot change them */
+	uint64_t states[AHEAD], step = words_of(dist) * UINT64_C(0x9e3779b97f4a7c15);
+	bool is_uniform = dist->kind == NB_DIST_UNIFORM;
+	for (uint32_t j = 0; j < count && is_uniform; j++)
+		out[j] = dist_below(&state, n);
+	for (uint32_t at = 0, ahead, good; at < count && !is_uniform; at += good) {
+		ahead = count - at < AHEAD ? count - at : AHEAD;
+		for (uint32_t j = 0; j < ahead; j++)
+			states[j] = state + j * step;
+		dist_draw_block(dist, states, i + at, ahead, out + at);
+		for (good = 1; good < ahead && states[good - 1] == state + good * step;)
+			good++;
+		state = states[good - 1];
+	}
 	*random = state;
 }

@@ -229,13 +229,29 @@ delta_of(const struct ops_spec *spec, const struct nb_kind_step *step, uint64_t 
 	return step->operand > 0 ? step->operand : mixed % STEP_DELTAS + 1;
 }
 
+/** Draw `count` records of steps of an operation, of which number `at` is the first. */
+static void
+draw_for_steps(struct ops_maker *maker, uint32_t j, bool is_of_space, uint64_t *numbers,
+	uint32_t at, uint32_t count)
+{
+	uint64_t i = maker->first - maker->skipped + j, *random = &maker->random[j];
+	uint32_t drawn = at == 0 && count > 0 && !is_of_space;
+	if (drawn > 0)
+		numbers[0] = maker->drawn[j];
+	dist_draw_more(is_of_space ? &maker->space_dist : &maker->dist, random, i + at + drawn,
+		count - drawn, numbers + at + drawn);
+	for (uint32_t k = at; k < at + count; k++)
+		numbers[k] = is_of_space ? maker->space_low + numbers[k]
+					 : number_of(maker, numbers[k]);
+}
+
 /** Make the steps of an operation and choose their records. Returns the number of steps. */
 static uint32_t
 choose_steps(struct ops_maker *maker, uint32_t j, uint64_t *numbers, struct nb_step *steps)
 {
 	const struct ops_spec *spec = maker->spec;
 	const struct nb_kind *kind = kind_row(spec->job, maker->kinds[j]);
-	uint64_t *random = &maker->random[j], i = maker->first + j;
+	uint64_t i = maker->first + j;
 	uint32_t begins[NB_KIND_STEPS_MAX + 1] = {0}, count = 0;
 	for (uint32_t s = 0; s < kind->step_count; s++) {
 		const struct nb_kind_step *step = &kind->steps[s];
@@ -244,22 +260,16 @@ choose_steps(struct ops_maker *maker, uint32_t j, uint64_t *numbers, struct nb_s
 		bool is_of_space = (KIND_SPACE >> step->verb & 1) != 0;
 		if (step->times_max > step->times_min && step->same == 0)
 			times += (uint32_t)dist_below(
-				random, step->times_max - step->times_min + 1);
-		for (uint32_t k = 0; k < times; k++, count++) {
-			if (step->same > 0)
-				numbers[count] = numbers[*like + k];
-			else if (is_of_space)
-				numbers[count] = draw_of_space(maker, random, i + count);
-			else
-				numbers[count] = number_of(maker,
-					count == 0 ? maker->drawn[j]
-						   : dist_draw(&maker->dist, random,
-							     i - maker->skipped + count));
+				&maker->random[j], step->times_max - step->times_min + 1);
+		if (step->same > 0)
+			memcpy(numbers + count, numbers + *like, times * sizeof(*numbers));
+		else
+			draw_for_steps(maker, j, is_of_space, numbers, count, times);
+		for (uint32_t k = 0; k < times; k++, count++)
 			steps[count] = (struct nb_step){.verb = step->verb,
 				.operand = step->verb == NB_STEP_MERGE
 					? delta_of(spec, step, i, count)
 					: VALUES_AGE_AT};
-		}
 		begins[s + 1] = count;
 	}
 	return count;
