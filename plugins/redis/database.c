@@ -413,12 +413,18 @@ claim_data(struct nb_db *db, uint32_t flags)
 
 /* --- open, close, reset --- */
 
+static const char *
+text_of(const struct nb_option_value *option)
+{
+	return option->is_set ? option->text : NULL;
+}
+
 static void
 take_options(struct nb_db *db, const struct nb_open_args *args)
 {
 	const struct nb_option_value *option = args->options;
 	db->host = args->host;
-	db->user = option[USER].is_set ? option[USER].text : NULL;
+	db->user = text_of(&option[USER]);
 	db->password = option[PASSWORD].is_set ? option[PASSWORD].text
 					       : getenv("REDISCLI_AUTH");
 	db->number = option[DB].u64;
@@ -430,6 +436,24 @@ take_options(struct nb_db *db, const struct nb_open_args *args)
 	db->stream.default_port = "6379";
 	db->inflight_ops = args->inflight_ops;
 	db->inflight_bytes = args->inflight_bytes;
+}
+
+static int
+take_tls(struct nb_db *db, const struct nb_option_value *option)
+{
+	const struct tls_options tls = {.ca = text_of(&option[TLS_CA]),
+		.cert = text_of(&option[TLS_CERT]),
+		.key = text_of(&option[TLS_KEY]),
+		.is_unverified = option[TLS_VERIFY].u64 == 0};
+	if (option[TLS].u64 == 0)
+		return tls.ca == NULL && tls.cert == NULL && tls.key == NULL
+			? NB_OK
+			: db->host->fail(
+				  NB_UNSUPPORTED, "tls_ca, tls_cert and tls_key need tls=yes");
+	int rc = tls_new(&db->tls, db->host, &tls);
+	db->stream.tls = db->tls;
+	db->stream.secure = tls_secure;
+	return rc;
 }
 
 static int
@@ -484,6 +508,7 @@ database_close(struct nb_db *db)
 {
 	for (uint32_t i = 0; i < db->control_count; i++)
 		stream_close(&db->control[i]);
+	tls_delete(db->tls);
 	free(db->control);
 	free(db->addresses);
 	free(db->targets);
@@ -500,6 +525,8 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 		return args->host->fail(NB_FAIL, "out of memory");
 	take_options(db, args);
 	int rc = check_options(db, args);
+	if (rc == NB_OK)
+		rc = take_tls(db, args->options);
 	if (rc == NB_OK)
 		rc = connect_all(db, args);
 	if (rc == NB_OK && db->is_cluster)

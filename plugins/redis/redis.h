@@ -4,6 +4,7 @@
 /** What the files of this plugin share: the database, its sessions, and how they connect. */
 #include "../common/plugin.h"
 #include "../remote/pipeline.h"
+#include "../remote/tls.h"
 #include "slots.h"
 
 #define OPTIONS(X) \
@@ -18,6 +19,11 @@
 		"get from a replica of each server, whose data may be stale") \
 	X(READY, TIME, "ready", "1m", 0, 0, \
 		"wait so long for a server that loads its data or joins its cluster") \
+	X(TLS, BOOL, "tls", "no", "encrypt connections, and check who the server is") \
+	X(TLS_CA, TEXT, "tls_ca", NULL, "file of trusted certificates; default: the system's") \
+	X(TLS_CERT, TEXT, "tls_cert", NULL, "file of the client's own certificate") \
+	X(TLS_KEY, TEXT, "tls_key", NULL, "file of its private key") \
+	X(TLS_VERIFY, BOOL, "tls_verify", "yes", "no: accept any certificate of the server") \
 	X(SPIN, TIME, "spin", "0us", 0, NB_SPIN_MAX, "poll for replies so long before sleeping")
 
 #define NB_SPIN_MAX UINT64_C(1000000000)
@@ -36,6 +42,7 @@ struct nb_db {
 	uint32_t connections;
 	bool is_cluster, reads_replicas;
 	struct stream_options stream;
+	struct tls *tls; /* NULL: not encrypted */
 	uint32_t inflight_ops;
 	uint64_t inflight_bytes;
 	/* Servers of keys, then as many replicas of these; in a cluster its nodes. */

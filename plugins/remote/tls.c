@@ -61,6 +61,7 @@ bio_read(BIO *bio, char *to, int size)
 static long
 bio_ctrl(BIO *bio, int command, long number, void *pointer)
 {
+	(void)bio, (void)number, (void)pointer;
 	return command == BIO_CTRL_FLUSH;
 }
 

@@ -15,6 +15,8 @@ struct tls_options {
 	bool is_unverified;     /* any server's certificate is taken */
 };
 
+#ifdef REMOTE_TLS
+
 /** Returns NB_OK or a failure that names the file. */
 int
 tls_new(struct tls **out, const struct nb_host *host, const struct tls_options *options);
@@ -26,5 +28,25 @@ tls_delete(struct tls *tls);
 /** stream_options.secure: the handshake, within the time. A failure names the address. */
 int
 tls_secure(struct stream *stream, const struct stream_options *options, uint64_t timeout_ns);
+
+#else /* built without OpenSSL: it cannot be had */
+
+static inline int
+tls_new(struct tls **out, const struct nb_host *host, const struct tls_options *options)
+{
+	(void)out, (void)options;
+	return host->fail(NB_UNSUPPORTED,
+		"mininb was built without OpenSSL, so it has no TLS; install libssl-dev and build it again");
+}
+
+static inline void
+tls_delete(struct tls *tls)
+{
+	(void)tls;
+}
+
+#define tls_secure NULL
+
+#endif
 
 #endif /* REMOTE_TLS_H */

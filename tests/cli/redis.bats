@@ -383,3 +383,27 @@ commands_of()
 	[[ $(cli b INFO stats) =~ keyspace_hits:([0-9]+) ]]
 	((BASH_REMATCH[1] >= 1000))
 }
+
+@test "with TLS the server must be the one that its certificate names" {
+	local port tls
+	command -v openssl >/dev/null || skip 'openssl is not installed'
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=mininb \
+		-addext subjectAltName=DNS:localhost -keyout key.pem -out cert.pem 2>/dev/null
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])')
+	serve a --bind 127.0.0.1 --tls-port "$port" --tls-cert-file "$PWD/cert.pem" \
+		--tls-key-file "$PWD/key.pem" --tls-auth-clients no
+	tls=(-d redis --durability=none -o tls=yes)
+	mininb 0 load "${tls[@]}" "--servers=localhost:$port" -o tls_ca=cert.pem -w ycsb-a --records=1000
+	mininb 0 run "${tls[@]}" "--servers=localhost:$port" -o tls_ca=cert.pem -w ycsb-a --records=1000 \
+		--count=5000 --depth=16 --threads=2 --verify-rate=1
+	contains "$output" ' 0 wrong'
+	mininb 1 run "${tls[@]}" "--servers=localhost:$port" -w ycsb-c --records=1000 --count=100
+	contains "$stderr" "localhost:$port: TLS: the server's certificate is not trusted: self-signed certificate"
+	mininb 1 run "${tls[@]}" "--servers=127.0.0.1:$port" -o tls_ca=cert.pem -w ycsb-c --records=1000 --count=100
+	contains "$stderr" 'IP address mismatch'
+	mininb 0 run "${tls[@]}" "--servers=127.0.0.1:$port" -o tls_verify=no -w ycsb-c --records=1000 --count=100
+	mininb 1 run -d redis --durability=none "--servers=localhost:$port" -w ycsb-c --records=1000 --count=100
+	contains "$stderr" "localhost:$port: "
+	mininb 1 run -d redis "--servers=localhost:$port" -o tls_ca=cert.pem -w ycsb-c --records=1000 --count=100
+	contains "$stderr" 'tls_ca, tls_cert and tls_key need tls=yes'
+}
