@@ -216,12 +216,10 @@ print_sum(const struct tally *tally)
 }
 
 static int
-check_all(const struct options *options, struct nb_engine_ref *ref, struct nb_check_args args)
+check_promises(
+	const struct options *options, struct nb_engine_ref *ref, struct nb_check_args args)
 {
 	struct tally tally = {.out = nb_stdout(), .is_tap = options->format == FORMAT_TAP};
-	args.seed = options->seed;
-	args.timeout_ns = test_patience_ns(options);
-	args.scratch = test_scratch(options, "/tmp");
 	print_head(tally.out, options, ref, tally.is_tap);
 	for (size_t i = 0; i < nb_check_count(); i++) {
 		if (!is_wanted(nb_check_name(i), own.only))
@@ -234,6 +232,21 @@ check_all(const struct options *options, struct nb_engine_ref *ref, struct nb_ch
 	}
 	print_sum(&tally);
 	return tally.broken > 0 ? STATUS_GATE : STATUS_DONE;
+}
+
+static int
+check_all(const struct options *options, struct nb_engine_ref *ref, struct nb_check_args args)
+{
+	struct nb_check_servers *servers;
+	args.seed = options->seed;
+	args.timeout_ns = test_patience_ns(options);
+	args.scratch = test_scratch(options, "/tmp");
+	int rc = nb_check_serve(&servers, &args);
+	if (rc < 0)
+		return message_last_failure(rc);
+	int status = check_promises(options, ref, args);
+	nb_check_serve_end(servers);
+	return status;
 }
 
 static int

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -308,7 +309,8 @@ vs_place_create(struct vs_place *place, const struct options *options)
 	if (status != STATUS_DONE)
 		return status;
 	snprintf(place->directory, sizeof(place->directory), "%s/vs-XXXXXX", options->path);
-	if (mkdtemp(place->directory) == NULL) {
+	/* passable, since a private server may be another user's */
+	if (mkdtemp(place->directory) == NULL || chmod(place->directory, 0711) != 0) {
 		return message_failed("--path: cannot make a directory in %s: %s",
 			options->path, strerror(errno));
 	}

@@ -46,6 +46,12 @@ struct nb_check_args {
 	/** Text that the plugin printed while it was loaded, quoted: see nb_check_load(). */
 	char printed[256];
 	const char *servers; /* as in struct nb_run_options */
+	/*
+	 * `servers` are private ones that nb_check_serve() has started, for promises that need
+	 * no server of their own
+	 */
+	uint32_t are_private;
+	uint32_t spare_u32;
 };
 
 #define NB_CHECK_ARGS_INIT \
@@ -75,6 +81,19 @@ typedef void (*nb_check_report_fn)(void *to, const struct nb_check_finding *find
  */
 NB_MUST_CHECK int
 nb_check_load(struct nb_engine_ref **out, struct nb_check_args *args, const char *driver);
+
+struct nb_check_servers;
+
+/**
+ * Start private servers for an engine that is a client, if args->servers is NULL, and set that.
+ * *out is NULL if there is nothing to start. NB_ERR_USAGE: the engine needs a server, or none.
+ */
+NB_MUST_CHECK int
+nb_check_serve(struct nb_check_servers **out, struct nb_check_args *args);
+
+/** Stop them. NULL is fine. */
+void
+nb_check_serve_end(struct nb_check_servers *servers);
 
 /** Number of promises; the same for every engine. */
 size_t

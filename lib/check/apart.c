@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +21,6 @@
 #include "base/process.h"
 #include "base/tree.h"
 #include "check/board.h"
-#include "run/engine.h"
 #include "run/fault.h"
 
 #define LOOK_NS UINT64_C(20000000) /* between two calls of calls_look() */
@@ -166,19 +166,13 @@ nb_check_apart(
 	const struct nb_check_args *args, size_t index, nb_check_report_fn report, void *to)
 {
 	struct nb_check_args own = *args;
-	struct addresses servers = {0};
-	struct target_spec spec = {0};
 	char *scratch = NULL;
-	int rc = engine_servers(&servers, &spec, args->engine, args->servers, NULL);
-	if (rc == NB_OK && servers.count == 0 && (args->engine->caps & NB_CAP_REMOTE) != 0)
-		rc = error_set(NB_ERR_USAGE, "servers: name a server with --servers=HOST:PORT");
-	addresses_destroy(&servers);
-	target_spec_destroy(&spec);
-	if (rc == NB_OK)
-		rc = board_make();
+	int rc = board_make();
 	if (rc != NB_OK)
 		return rc;
 	rc = process_make_scratch(&scratch, args->scratch, "mininb-check");
+	if (rc == NB_OK && chmod(scratch, SUITE_PASSABLE) != 0)
+		rc = error_system("%s", scratch);
 	if (rc != NB_OK)
 		return rc;
 	own.scratch = scratch;

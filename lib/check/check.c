@@ -131,6 +131,19 @@ applies(struct suite *s, uint32_t needs)
 	return missing == NULL || suite_skip(s, "no verb %s", missing);
 }
 
+/** Servers that were named, or shared private ones, or those of each database. */
+static int
+take_servers(struct suite *s, uint32_t needs)
+{
+	const struct nb_check_args *args = s->args;
+	s->has_own_servers = args->are_private != 0 && (needs & (PERSISTENT | OPEN)) != 0;
+	int rc = engine_servers(&s->servers, &s->spec, args->engine,
+		s->has_own_servers ? NULL : args->servers, NULL);
+	if (rc == NB_OK && s->has_own_servers)
+		rc = engine_placeholders(&s->placeholders, args->engine, args->options);
+	return rc;
+}
+
 static void
 run_promise(struct suite *s, size_t index)
 {
@@ -170,7 +183,7 @@ nb_check_one(
 		.engine = args->engine,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.outcome = NB_CHECK_KEPT};
-	int rc = engine_servers(&s.servers, &s.spec, args->engine, args->servers, NULL);
+	int rc = take_servers(&s, promises[index].needs);
 	if (rc == NB_OK && (rc = board_make()) == NB_OK) {
 		s.engine = calls_watch(args->engine);
 		run_promise(&s, index);
@@ -189,5 +202,6 @@ nb_check_one(
 		report(to, &finding);
 	addresses_destroy(&s.servers);
 	target_spec_destroy(&s.spec);
+	engine_forget_placeholders(s.placeholders);
 	return (int)s.outcome;
 }

@@ -177,7 +177,7 @@ database_make(struct suite *s, struct database *db, const struct nb_engine *engi
 {
 	*db = (struct database){.engine = engine,
 		.options = options,
-		.servers = &s->servers,
+		.suite = s,
 		.durability = engine->auto_durability,
 		.is_new = true,
 		.inflight_ops = engine->submit != NULL ? SUITE_INFLIGHT : 0};
@@ -185,7 +185,8 @@ database_make(struct suite *s, struct database *db, const struct nb_engine *engi
 		db->durability = engine->auto_durability_at(s->args->scratch);
 	int length = snprintf(
 		db->path, sizeof(db->path), "%s/%u", s->args->scratch, (unsigned)s->next_dir++);
-	if (length < (int)sizeof(db->path) && mkdir(db->path, 0700) == 0)
+	if (length < (int)sizeof(db->path) && mkdir(db->path, 0700) == 0 &&
+		chmod(db->path, SUITE_PASSABLE) == 0)
 		return true;
 	suite_break(s, "the suite cannot make the directory %s: %s", db->path,
 		length >= (int)sizeof(db->path) ? strerror(ENAMETOOLONG) : strerror(errno));
@@ -193,9 +194,35 @@ database_make(struct suite *s, struct database *db, const struct nb_engine *engi
 	return false;
 }
 
+/** Start servers of its own, which find the data that is in its directory. */
+static int
+start_servers(struct database *db)
+{
+	const struct suite *s = db->suite;
+	const struct nb_engine *engine = db->engine;
+	bool is_offered = (engine->durabilities & NB_DUR_BIT(db->durability)) != 0;
+	const struct target_place place = {.name = db->engine->name,
+		.directory = db->path,
+		.logs = s->args->scratch,
+		.sessions = SUITE_SESSIONS,
+		.durability = is_offered ? db->durability : engine->auto_durability,
+		.placeholders = s->placeholders};
+	int rc = db->target == NULL ? target_new(&db->target, &s->spec, &place) : NB_OK;
+	if (rc == NB_OK)
+		rc = target_start(db->target);
+	return rc == NB_OK ? NB_OK : suite_host.fail(rc, "%s", nb_error_text());
+}
+
 int
 database_open(struct database *db, uint32_t flags)
 {
+	host_forget();
+	bool is_own = db->suite->has_own_servers && (db->engine->caps & NB_CAP_REMOTE) != 0;
+	int rc = is_own ? start_servers(db) : NB_OK;
+	if (rc != NB_OK)
+		return rc;
+	const struct addresses *servers = is_own ? target_addresses(db->target)
+						 : &db->suite->servers;
 	struct nb_open_args args = {
 		.size = sizeof(args),
 		.flags = flags,
@@ -207,12 +234,13 @@ database_open(struct database *db, uint32_t flags)
 		.durability = db->durability,
 		.inflight_ops = db->inflight_ops,
 		.inflight_bytes = db->inflight_bytes,
-		.targets = (const char *const *)db->servers->items,
-		.target_count = (uint32_t)db->servers->count,
+		.targets = (const char *const *)servers->items,
+		.target_count = (uint32_t)servers->count,
 	};
-	host_forget();
 	struct nb_db *opened = NULL;
-	int rc = db->engine->open(&opened, &args);
+	rc = db->engine->open(&opened, &args);
+	if (rc != NB_OK && is_own && target_stop(db->target) != NB_OK)
+		return suite_host.fail(NB_FAIL, "%s", nb_error_text());
 	if (rc != NB_OK)
 		return rc;
 	db->db = opened;
@@ -238,6 +266,11 @@ database_close(struct database *db)
 	}
 	db->session = NULL;
 	db->db = NULL;
+	if (db->target != NULL) {
+		int stopped = target_stop(db->target);
+		if (rc == NB_OK && stopped != NB_OK)
+			rc = suite_host.fail(stopped, "%s", nb_error_text());
+	}
 	return rc;
 }
 
@@ -245,6 +278,8 @@ void
 database_remove(struct database *db)
 {
 	database_close(db);
+	target_delete(db->target);
+	db->target = NULL;
 	if (db->path[0] != '\0')
 		tree_drop(db->path);
 	db->path[0] = '\0';

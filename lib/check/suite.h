@@ -12,7 +12,7 @@
 #include <mininb/check.h>
 
 #include "target/addresses.h"
-#include "target/spec.h"
+#include "target/target.h"
 
 enum {
 	SUITE_SESSIONS = 8,
@@ -23,6 +23,7 @@ enum {
 	SUITE_LONG = 65536,
 	SUITE_VALUE_SIZE = 2 * SUITE_LONG + 1, /* the longest value tested */
 	SUITE_VALUES = 4,                      /* that a check can hold at once */
+	SUITE_PASSABLE = 0711, /* rights of directories: a server may be another user's */
 	QUOTE_SIZE = 128
 };
 
@@ -30,7 +31,8 @@ enum {
 struct database {
 	const struct nb_engine *engine;
 	const struct nb_option_value *options;
-	const struct addresses *servers;
+	struct suite *suite;
+	struct target *target; /* servers of its own; NULL: it has none */
 	struct nb_db *db;
 	struct nb_session *session;
 	uint64_t value_size; /* the hint */
@@ -45,6 +47,8 @@ struct suite {
 	const struct nb_engine *engine;
 	struct addresses servers;
 	struct target_spec spec; /* of private servers */
+	struct placeholder *placeholders;
+	bool has_own_servers; /* each database has, and they are stopped when it is closed */
 	struct database main;
 	pthread_mutex_t lock; /* of outcome and text */
 	uint32_t outcome;

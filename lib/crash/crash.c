@@ -191,6 +191,10 @@ check_args(const struct nb_crash_args *args)
 	int rc = engine_check_durability(engine, args->durability);
 	if (rc != NB_OK)
 		return rc;
+	if ((engine->caps & NB_CAP_REMOTE) != 0)
+		return error_set(NB_UNSUPPORTED,
+			"%s keeps its data in a server, which outlives the process that crash kills; crash tests engines that run within mininb",
+			engine->name);
 	if ((engine->caps & NB_CAP_PERSISTENT) == 0)
 		return error_set(NB_UNSUPPORTED,
 			"%s is not persistent: it keeps no data that a crash could lose",

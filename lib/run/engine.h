@@ -9,6 +9,7 @@
 
 #include "target/addresses.h"
 #include "target/spec.h"
+#include "target/words.h"
 
 struct nb_engine_ref {
 	struct nb_engine table; /* the host's copy */
@@ -100,6 +101,15 @@ engine_check_durability(const struct nb_engine *engine, uint32_t level);
 NB_MUST_CHECK int
 engine_servers(struct addresses *out, struct target_spec *spec, const struct nb_engine *engine,
 	const char *list, const struct nb_job *job);
+
+/** {option:NAME} of each option, "" if it is not set; a list that ends with a NULL name. */
+NB_MUST_CHECK int
+engine_placeholders(struct placeholder **out, const struct nb_engine *engine,
+	const struct nb_option_value *values);
+
+/** NULL is fine. */
+void
+engine_forget_placeholders(struct placeholder *placeholders);
 
 /** The failure of an engine whose `call` lent more bytes than any object has. */
 NB_MUST_CHECK int

@@ -3,10 +3,13 @@
  * Who serves an engine that is a client. A user's list comes first, then the sections [target] of
  * a job, that of the engine after that of any, then the engine's own text.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "run/engine.h"
+#include "run/options.h"
 #include "workload/job.h"
 
 /** The sections of a job that are for the engine. */
@@ -69,4 +72,36 @@ engine_servers(struct addresses *out, struct target_spec *spec, const struct nb_
 	}
 	target_spec_destroy(&asked);
 	return rc;
+}
+
+void
+engine_forget_placeholders(struct placeholder *placeholders)
+{
+	for (struct placeholder *it = placeholders; it != NULL && it->name != NULL; it++) {
+		free((char *)it->name);
+		free((char *)it->text);
+	}
+	free(placeholders);
+}
+
+int
+engine_placeholders(struct placeholder **out, const struct nb_engine *engine,
+	const struct nb_option_value *values)
+{
+	const struct nb_option *option = engine->options;
+	size_t count = 0;
+	while (option != NULL && option[count].name != NULL)
+		count++;
+	struct placeholder *all = *out = calloc(count + 1, sizeof(*all));
+	for (size_t i = 0; all != NULL && i < count; i++) {
+		char value[4096] = "", *name;
+		if (values[i].is_set != 0)
+			option_value_text(&option[i], &values[i], value, sizeof(value));
+		if (asprintf(&name, "option:%s", option[i].name) < 0)
+			return error_memory();
+		all[i] = (struct placeholder){name, strdup(value)};
+		if (all[i].text == NULL)
+			return error_memory();
+	}
+	return all != NULL ? NB_OK : error_memory();
 }

@@ -522,9 +522,6 @@ run_start_target(struct nb_run *run);
 NB_MUST_CHECK int
 run_stop_target(struct nb_run *run, int rc);
 
-void
-run_forget_placeholders(struct nb_run *run);
-
 /** All that the engine connects to. */
 const struct addresses *
 run_addresses(const struct nb_run *run);

@@ -23,7 +23,7 @@
 /* ---- whether it is finished ---- */
 
 /** The action of a run that loads the database for itself alone. */
-#define TEMPORARY "run alone"
+#define TEMPORARY "alone" /* letters a-z */
 
 #define NOTE_NS UINT64_C(1000000000)
 

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "run/options.h"
 #include "run/run.h"
 
 int
@@ -27,39 +26,6 @@ run_addresses(const struct nb_run *run)
 	return run->target != NULL ? target_addresses(run->target) : &run->servers;
 }
 
-void
-run_forget_placeholders(struct nb_run *run)
-{
-	struct placeholder *it = run->placeholders;
-	for (; it != NULL && it->name != NULL; it++) {
-		free((char *)it->name);
-		free((char *)it->text);
-	}
-	free(run->placeholders);
-}
-
-/** {option:NAME} of each option of the engine; "" if it is not set. */
-static int
-make_placeholders(struct nb_run *run)
-{
-	const struct nb_option *option = run->engine->table.options;
-	size_t count = 0;
-	while (option != NULL && option[count].name != NULL)
-		count++;
-	run->placeholders = calloc(count + 1, sizeof(*run->placeholders));
-	for (size_t i = 0; run->placeholders != NULL && i < count; i++) {
-		char value[4096] = "", *name;
-		if (run->values[i].is_set != 0)
-			option_value_text(&option[i], &run->values[i], value, sizeof(value));
-		if (asprintf(&name, "option:%s", option[i].name) < 0)
-			return error_memory();
-		run->placeholders[i] = (struct placeholder){name, strdup(value)};
-		if (run->placeholders[i].text == NULL)
-			return error_memory();
-	}
-	return run->placeholders != NULL ? NB_OK : error_memory();
-}
-
 int
 run_check_target(struct nb_run *run)
 {
@@ -67,7 +33,7 @@ run_check_target(struct nb_run *run)
 	time_t seconds = time(NULL);
 	if (run->target_spec.texts[TARGET_COMMAND] == NULL)
 		return NB_OK;
-	int rc = make_placeholders(run);
+	int rc = engine_placeholders(&run->placeholders, &run->engine->table, run->values);
 	if (rc != NB_OK)
 		return rc;
 	strftime(run->stamp, sizeof(run->stamp), "%Y%m%d-%H%M%S", localtime_r(&seconds, &now));

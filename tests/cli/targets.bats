@@ -262,3 +262,19 @@ job()
 2097152 2 3'
 	mininb 0 rerun result.json --quiet
 }
+
+@test "check shares servers, and restarts those of promises about what stays" {
+	mininb 0 check -d "$kept" --only=put_is_found
+	contains "$output" "kept    put is found"
+	mininb 0 check -d "$kept" --only=reopen_finds_everything
+	contains "$output" "kept    reopen finds everything"
+	mininb 0 check -d "$kept" --only=databases_are_apart
+	mininb 2 check -d "$MININB_TEST_PLUGINS/remote.so" --only=put_is_found
+	contains "$stderr" "servers: remote needs a server"
+	nobody_is_left
+}
+
+@test "crash refuses an engine whose data is a server's" {
+	mininb 1 crash -d "$kept"
+	contains "$stderr" "served_kept keeps its data in a server, which outlives the process that crash kills"
+}
