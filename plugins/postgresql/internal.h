@@ -284,8 +284,9 @@ pipeline_open(struct nb_session *session, uint32_t ops);
 void
 pipeline_close(struct nb_session *session);
 
+/** Whether one operation fits after `more` others, all of which have so many bytes. */
 bool
-pipeline_has_room(const struct nb_session *session, uint64_t bytes);
+pipeline_has_room(const struct nb_session *session, size_t more, uint64_t bytes);
 
 /** A new operation at the end of the ring, which has room for one that is awaited. */
 struct flying *

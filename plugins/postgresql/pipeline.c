@@ -73,12 +73,12 @@ pipeline_begin(struct nb_session *session)
 }
 
 bool
-pipeline_has_room(const struct nb_session *session, uint64_t bytes)
+pipeline_has_room(const struct nb_session *session, size_t more, uint64_t bytes)
 {
 	uint64_t most = session->db->inflight_bytes;
-	if (session->count + 1 >= session->room)
+	if (session->count + more + 1 >= session->room)
 		return false;
-	return session->count == 0 || most == 0 || session->bytes + bytes <= most;
+	return session->count + more == 0 || most == 0 || session->bytes + bytes <= most;
 }
 
 struct flying *

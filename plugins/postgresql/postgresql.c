@@ -366,29 +366,6 @@ needs_sync(const struct nb_session *session, const struct nb_request *request,
 		(request->verb != NB_REQ_GET || session->db->isolation == SERIALIZABLE);
 }
 
-static int
-submit_one(struct nb_session *session, const struct nb_request *request, uint64_t bytes,
-	const struct nb_request *following)
-{
-	struct flying *op = pipeline_begin(session);
-	bool is_execute = request->verb == NB_REQ_EXECUTE;
-	op->tag = request->tag;
-	op->bytes = bytes;
-	op->is_held = is_grouped(session->db);
-	op->one = (struct nb_step){.verb = request->verb,
-		.key = request->key,
-		.value = request->value,
-		.operand = request->operand};
-	op->steps = is_execute ? request->steps : &op->one;
-	op->flags = is_execute ? request->flags : 0;
-	op->step_count = is_execute ? (size_t)request->step_count : 1;
-	session->bytes += bytes;
-	int rc = send_steps(session, op);
-	if (rc == NB_OK && needs_sync(session, request, following))
-		rc = pipeline_sync(session, op);
-	return rc;
-}
-
 /* The keys of steps are the host's own, and it counts them. */
 static uint64_t
 bytes_of(const struct nb_request *request)
@@ -400,26 +377,53 @@ bytes_of(const struct nb_request *request)
 }
 
 static int
+submit_one(struct nb_session *session, const struct nb_request *request,
+	const struct nb_request *following)
+{
+	struct flying *op = pipeline_begin(session);
+	bool is_execute = request->verb == NB_REQ_EXECUTE;
+	op->tag = request->tag;
+	op->bytes = bytes_of(request);
+	op->is_held = is_grouped(session->db);
+	op->one = (struct nb_step){.verb = request->verb,
+		.key = request->key,
+		.value = request->value,
+		.operand = request->operand};
+	op->steps = is_execute ? request->steps : &op->one;
+	op->flags = is_execute ? request->flags : 0;
+	op->step_count = is_execute ? (size_t)request->step_count : 1;
+	session->bytes += op->bytes;
+	int rc = send_steps(session, op);
+	if (rc == NB_OK && needs_sync(session, request, following))
+		rc = pipeline_sync(session, op);
+	return rc;
+}
+
+/* How many of the requests there is room for. */
+static size_t
+room_for(const struct nb_session *session, const struct nb_request *requests, size_t count)
+{
+	uint64_t bytes = 0;
+	size_t fit = 0;
+	for (; fit < count; fit++) {
+		bytes += bytes_of(&requests[fit]);
+		if (!pipeline_has_room(session, fit, bytes))
+			break;
+	}
+	return fit;
+}
+
+static int
 submit(struct nb_session *session, const struct nb_request *requests, size_t count,
 	size_t *taken)
 {
-	uint64_t bytes = bytes_of(&requests[0]), next = 0;
+	size_t fit = room_for(session, requests, count);
 	int rc = NB_OK;
-	*taken = 0;
-	for (bool has_room = count > 0 && pipeline_has_room(session, bytes);
-		has_room && rc == NB_OK; bytes = next) {
-		const struct nb_request *request = &requests[*taken];
-		session->bytes += bytes; /* as it will be, for the next one */
-		session->count++;
-		next = *taken + 1 < count ? bytes_of(request + 1) : 0;
-		has_room = *taken + 1 < count && pipeline_has_room(session, next);
-		session->bytes -= bytes;
-		session->count--;
-		rc = submit_one(session, request, bytes, has_room ? request + 1 : NULL);
-		++*taken;
-	}
-	if (rc == NB_OK && *taken > 0 && PQflush(session->conn) < 0)
+	for (size_t i = 0; i < fit && rc == NB_OK; i++)
+		rc = submit_one(session, &requests[i], i + 1 < fit ? &requests[i + 1] : NULL);
+	if (rc == NB_OK && PQflush(session->conn) < 0)
 		rc = connection_failure(session->db, session->conn);
+	*taken = rc == NB_OK ? fit : 0;
 	return rc == NB_OK ? NB_PENDING : rc;
 }
 

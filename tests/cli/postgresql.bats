@@ -21,6 +21,7 @@ setup_file()
 	as_nobody initdb -D "$server/data" -A trust -U mininb -E UTF8 --locale=C -N \
 		>"$BATS_FILE_TMPDIR/initdb" 2>&1
 	start_server
+	set_to fsync off
 }
 
 as_nobody()
@@ -60,6 +61,16 @@ teardown_file()
 sql()
 {
 	psql -qtA -h "$server" -U mininb postgres -c "$1"
+}
+
+# A setting of the server, which takes effect a little later.
+set_to()
+{
+	sql "ALTER SYSTEM SET $1 = $2"
+	sql 'SELECT pg_reload_conf()' >/dev/null
+	until [[ $(sql "SHOW $1") == "$2" ]]; do
+		sleep 0.02
+	done
 }
 
 # mininb with the server, at $address.
@@ -168,6 +179,39 @@ written()
 	equals "$(sql 'SELECT count(*) FROM mininb.records')" 640
 }
 
+@test "the contract holds at each isolation, and where requests are one transaction" {
+	local option only
+	for option in isolation=read-committed isolation=repeatable-read isolation=serializable \
+		commit=submit; do
+		for only in request execute transaction; do
+			on_server 0 check --only="$only" -o "$option"
+			contains "$output" ' 0 broken'
+		done
+	done
+	for only in random_use_of_every_verb merge multi_get batch scan; do
+		on_server 0 check --only="$only"
+	done
+}
+
+@test "a write that waits too long for a lock is a conflict, and is tried again" {
+	local writer
+	on_server 0 load -w ycsb-a --set records=1 --fresh
+	psql -q -h "$server" -U mininb postgres -c 'BEGIN' -c 'UPDATE mininb.records SET v = v' \
+		-c 'SELECT pg_sleep(600)' >/dev/null 2>&1 3>&- &
+	until [[ $(sql "SELECT count(*) FROM pg_stat_activity WHERE query ~ '^SELECT pg_sleep'") == 1 ]]; do
+		sleep 0.05
+	done
+	"$MININB" run -w ycsb-a --set records=1 -c 100 -d postgresql --servers="$address" \
+		-o lock_timeout=20ms >out 2>err 3>&- &
+	writer=$!
+	until grep -q 'due to lock timeout' "$BATS_FILE_TMPDIR/log"; do
+		sleep 0.05
+	done
+	sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ '^SELECT pg_sleep'"
+	wait "$writer"
+	contains "$(cat out)" 'Conflicts  '
+}
+
 @test "a schema that mininb has not made is refused and left alone" {
 	mininb 0 keys -c 10
 	sql 'CREATE DATABASE theirs'
@@ -190,22 +234,22 @@ written()
 
 @test "a server that promises less than the level is refused" {
 	mininb 0 keys -c 10
-	on_server 0 put -c 10 --fresh --durability=commit
-	sql 'ALTER SYSTEM SET fsync = off'
-	sql 'SELECT pg_reload_conf()'
-	until [[ $(sql 'SHOW fsync') == off ]]; do sleep 0.05; done
 	on_server 1 put -c 10 --durability=commit
 	contains "$stderr" 'fsync is off; set it to on'
-	on_server 0 put -c 10 --durability=process
-	sql 'ALTER SYSTEM SET full_page_writes = off'
-	sql 'SELECT pg_reload_conf()'
-	until [[ $(sql 'SHOW full_page_writes') == off ]]; do sleep 0.05; done
+	on_server 0 put -c 10 --durability=process --fresh
+	set_to fsync on
+	on_server 0 put -c 10 --durability=commit
+	set_to synchronous_commit off
+	on_server 0 put -c 10 --durability=commit
+	contains "$stderr" 'synchronous_commit=on'
+	set_to full_page_writes off
 	on_server 1 put -c 10 --durability=process
 	contains "$stderr" 'full_page_writes is off'
 	on_server 0 put -c 10 --durability=none
 	contains "$stderr" 'synchronous_commit=off'
-	sql 'ALTER SYSTEM RESET ALL'
-	sql 'SELECT pg_reload_conf()'
+	set_to full_page_writes on
+	set_to synchronous_commit on
+	set_to fsync off
 }
 
 @test "a server that is killed ends the run with its address" {
