@@ -625,10 +625,15 @@ do_client(const struct call *call)
 		add_error(call, "unknown subcommand of CLIENT");
 }
 
+/** The durability in Redis's words, for clients that look before they write. */
 static void
 do_config(const struct call *call)
 {
-	static const char *const rows[][2] = {{"save", ""}, {"appendonly", "no"}};
+	static const char *const syncs[] = {"no", "no", "everysec", "always"};
+	uint32_t level = call->thread->server->durability;
+	const char *const rows[][2] = {{"save", ""},
+		{"appendonly", level >= NB_DUR_PROCESS ? "yes" : "no"},
+		{"appendfsync", syncs[level]}, {"no-appendfsync-on-rewrite", "no"}};
 	if (!is_word(call->words[1], "GET") || call->count != 3) {
 		add_error(call, "CONFIG has GET only");
 		return;

@@ -49,6 +49,10 @@ check(struct server *server)
 	const struct nb_engine *engine = &server->engine;
 	if (options->threads == 0 || options->threads > THREADS_MAX)
 		return error_set(NB_ERR_USAGE, "threads: must be 1 to %d", THREADS_MAX);
+	if ((engine->caps & NB_CAP_REMOTE) != 0)
+		return error_set(NB_UNSUPPORTED,
+			"driver: %s is a client of a server; serve lends embedded engines",
+			engine->name);
 	if (options->threads > 1 && (engine->caps & NB_CAP_CONCURRENT) == 0)
 		return error_set(NB_UNSUPPORTED,
 			"threads: %s supports one thread only; its sessions cannot run in parallel",
@@ -256,8 +260,6 @@ static int
 reset(struct server *server)
 {
 	server->view++;
-	if ((server->engine.caps & NB_CAP_REMOTE) != 0)
-		return server->engine.reset(server->db);
 	int rc = close_database(server);
 	if (rc == NB_OK)
 		rc = marker_clear(server->options.path, server->engine.name);

@@ -69,6 +69,11 @@ class Server:
         return sock
 
 
+def has_engine(name):
+    return subprocess.run([os.environ['MININB'], 'engines', '-d', name],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
 def receive(sock, size):
     data = b''
     while len(data) < size:

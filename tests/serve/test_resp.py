@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Conversations in RESP2 with `mininb serve`, byte by byte, and with the programs of Redis."""
+import os
 import random
 import re
 import shutil
 import subprocess
+import tempfile
 import threading
 import unittest
 
-from server import Server, command, receive, receive_all
+from server import Server, command, has_engine, receive, receive_all
 
 # What is sent and what must come back, in this order, on an empty database.
 TALK = [
@@ -167,6 +169,46 @@ class Resp(unittest.TestCase):
             server.stop()
             self.assertIn('refused 1', server.report)
 
+
+    def test_the_durability_is_told_in_the_words_of_redis(self):
+        if not has_engine('lmdb'):
+            self.skipTest('lmdb is not built')
+        for level, sync in (('process', b'no'), ('periodic', b'everysec'), ('commit', b'always')):
+            with Server('--driver=lmdb', '--durability=' + level) as server:
+                sock = server.connect()
+                wanted = b'*2\r\n$11\r\nappendfsync\r\n$%d\r\n%s\r\n' % (len(sync), sync)
+                sock.sendall(command('CONFIG', 'GET', 'appendfsync'))
+                self.assertEqual(receive(sock, len(wanted)), wanted)
+
+    def test_data_is_there_after_a_restart(self):
+        if not has_engine('lmdb'):
+            self.skipTest('lmdb is not built')
+        with tempfile.TemporaryDirectory() as directory:
+            for said, heard in ((command('SET', 'a', '1'), b'+OK\r\n'),
+                                (command('GET', 'a'), b'$1\r\n1\r\n')):
+                with Server('--driver=lmdb', '--path', directory + '/db') as server:
+                    sock = server.connect()
+                    sock.sendall(said)
+                    self.assertEqual(receive(sock, len(heard)), heard)
+
+    def test_wrong_options_are_refused_before_anything_is_written(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = directory + '/nb'
+            for words, text in (
+                    (['--driver=memory', '--listen=nowhere'], "'nowhere' is not an address"),
+                    (['--driver=memory', '--listen=unix:' + 'x' * 200], '1 to 107 bytes'),
+                    (['--driver=memory', '--listen=127.0.0.1:99999'], '127.0.0.1:99999'),
+                    (['--driver=memory', '--durability=commit'], 'durability commit'),
+                    (['--driver=net'], 'serve lends embedded engines')):
+                done = subprocess.run([os.environ['MININB'], 'serve', '--path', path, *words],
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                self.assertIn(done.returncode, (1, 2))
+                self.assertIn(text, done.stderr)
+                self.assertFalse(os.path.exists(path))
+
+    def test_an_address_that_others_can_reach_is_warned_of(self):
+        with Server('--driver=memory', listen='0.0.0.0:0') as server:
+            self.assertIn('other machines can reach this address', ''.join(server.words))
 
     def test_redis_cli_speaks_to_it(self):
         if shutil.which('redis-cli') is None:

@@ -3,14 +3,16 @@
 import os
 import random
 import re
+import socket
 import struct
 import subprocess
+import tempfile
 import threading
 import unittest
 
-from server import (BATCH, BROKEN, CHECKPOINT, DEL, DONE, EXECUTE, FAILED, FIXED, GET, HELLO,
-                    INSERT, MERGE, PUT, RESET, SETTLE, STATS, VIEW, Server, Wire, command, head,
-                    receive, receive_all, record)
+from server import (HELLO_BODY, BATCH, BROKEN, CHECKPOINT, DEL, DONE, EXECUTE, FAILED, FIXED, GET, HELLO,
+                    INSERT, MERGE, PUT, RESET, SETTLE, STATS, VIEW, Server, Wire, has_engine,
+                    head, receive, receive_all, record)
 
 MININB = os.environ['MININB']
 
@@ -160,8 +162,7 @@ def mininb(*words, status=0):
 class Net(unittest.TestCase):
     def test_it_keeps_the_promises_of_the_plugin_interface(self):
         engines = [(['--driver=memory', '--threads=2'], '--seed=1')]
-        if subprocess.run([MININB, 'engines', '-d', 'lmdb'], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL).returncode == 0:
+        if has_engine('lmdb'):
             # without an insert of its own, and a disk that may be slow
             engines.append((['--driver=lmdb', '--durability=process', '-o', 'map_size=64MiB'],
                             '--only=insert'))
@@ -215,6 +216,44 @@ class Net(unittest.TestCase):
                           done.stderr)
         done = mininb('run', *at, status=1)
         self.assertIn('cannot connect', done.stderr)
+
+    def test_a_server_that_sends_garbage_ends_the_run(self):
+        dice = random.Random(4)
+        hello = HELLO_BODY.pack(0, 0, 1 << 20, 1 << 20, 63, 2, 0, b'fake', b'1')
+        greeting = head(HELLO, count=len(hello), view=1) + hello
+        for answer in (b'', b'x' * 200, greeting[:30], head(HELLO, count=1 << 30, view=1),
+                       greeting + dice.randbytes(500), greeting + head(BATCH, count=9, view=1),
+                       greeting + head(BATCH, VIEW, 7, 2), greeting + head(BATCH, VIEW, 1, 1),
+                       greeting + head(BATCH, BROKEN, 4, 1) + b'why?',
+                       greeting + head(BATCH, count=1, view=1) + b'\x07',
+                       greeting + head(BATCH, count=1, view=1) + b'\xff\5\0wrong'):
+            with socket.create_server(('127.0.0.1', 0)) as listener:
+                def speak(sock):
+                    with sock:
+                        try:
+                            sock.recv(24)  # the hello
+                            sock.sendall(answer)
+                            sock.shutdown(socket.SHUT_WR)
+                            receive_all(sock)
+                        except OSError:
+                            pass
+
+                def work():
+                    while True:
+                        try:
+                            threading.Thread(target=speak, args=listener.accept()[:1]).start()
+                        except OSError:
+                            return
+                thread = threading.Thread(target=work)
+                thread.start()
+                address = '127.0.0.1:%d' % listener.getsockname()[1]
+                with tempfile.TemporaryDirectory() as path:
+                    done = mininb('run', '-d', 'net', '--servers=' + address, '--path', path,
+                                  '--records=10', '--read=100', '--count=10', '-o',
+                                  'persistent=yes', '--durability=none', status=1)
+                self.assertIn(address + ': ', done.stderr)
+                listener.shutdown(socket.SHUT_RDWR)
+                thread.join()
 
     def test_a_server_that_ends_leaves_a_partial_result(self):
         with Server('--driver=memory', '--allow-reset') as server:
