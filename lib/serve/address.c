@@ -29,7 +29,9 @@ split(const char *text, char *host, size_t size, const char **port)
 	memcpy(host, text + is_bracketed, length);
 	host[length] = '\0';
 	*port = colon + 1;
-	return true;
+	/* getaddrinfo() takes larger numbers, and 16 bits of them */
+	return strspn(*port, "0123456789") == strlen(*port) && strlen(*port) <= 5 &&
+		strtoul(*port, NULL, 10) <= UINT16_MAX;
 }
 
 static int

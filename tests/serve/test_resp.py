@@ -201,7 +201,8 @@ class Resp(unittest.TestCase):
                     (['--driver=memory', '--durability=commit'], 'durability commit'),
                     (['--driver=net'], 'serve lends embedded engines')):
                 done = subprocess.run([os.environ['MININB'], 'serve', '--path', path, *words],
-                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                      timeout=60)
                 self.assertIn(done.returncode, (1, 2))
                 self.assertIn(text, done.stderr)
                 self.assertFalse(os.path.exists(path))
