@@ -7,6 +7,7 @@
  *     stream.c    the operations: operation i of a session is a function of (seed, i)
  *     child.c     the process that writes until it is ended, and the memory shared with it
  *     oracle.c    the expected contents, and the comparison with what was found
+ *     oracle_cut.c   after how many operations each key is as it was found
  *     inspect.c   opens a database after a crash and reads it
  *     kill.c      rounds of NB_CRASH_KILL
  *     step.c      ends a process at a counted moment

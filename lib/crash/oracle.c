@@ -2,25 +2,13 @@
 /*
  * The expected contents, and the comparison with what was read of each key.
  *
- * The writes of a key are ordered, since one session does them one by one. The value read shows
- * up to which write the key has come: later writes are lost, and earlier ones were overwritten.
- * Deletes and short values may match at several places; then each of these is possible, and a
- * finding needs all of them to be wrong. So no engine is accused by a guess, and states that a
- * reader cannot distinguish are equal.
- *
- * A session has a cut if there is a number c such that each key is as after the first c
- * operations: only the last operations are missing. Each place of each key is right for a range
- * of c, and the greatest c on which all keys agree is the cut. A level that promises order
- * promises a cut no earlier than the round before; a level that promises everything, a cut that
- * includes all returned operations. Without a cut, something later is present while something
- * earlier is missing: a hole.
+ * A level that promises order promises a cut (oracle_cut.c) no earlier than the round before; a
+ * level that promises everything, a cut that includes all returned operations. Without a cut,
+ * something later is present while something earlier is missing: a hole.
  *
  * An operation in flight may be present or missing as a whole; a batch that is not atomic may be
  * present in part. An atomic batch is split if one key can only be as after it and another key
  * only as before it. So is a transaction; one that was aborted has no writes.
- *
- * What is added to a counter is random, so its values after each operation differ, as other
- * values do. They begin with the value before the round: losses of earlier rounds are in it.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -30,7 +18,7 @@
 
 #include "base/error.h"
 #include "check/suite.h"
-#include "crash/crash.h"
+#include "crash/oracle_cut.h"
 #include "run/procfs.h"
 
 #define XXH_INLINE_ALL
@@ -125,293 +113,15 @@ crash_report_wrong(struct crash_report *report, uint32_t wrong, const char *fmt,
 	report->wrongs |= 1u << wrong;
 }
 
-/* ---- the writes of a session, by key ---- */
-
-struct entry {
-	uint64_t write;
-	bool is_delete, is_add;
-	uint64_t counter; /* its value afterwards; 0: missing */
-};
-
-/** All writes of a session since the chain was new. */
-struct history {
-	const struct crash_plan *plan;
-	uint32_t session;
-	struct entry *entries; /* of key k: first[k] to first[k + 1] - 1, in order */
-	size_t *first;         /* plan->keys + 1 */
-};
-
-/** The number of writes that an operation leaves. */
-static uint32_t
-writes_of(const struct crash_op *op)
-{
-	return op->kind != CRASH_ABORT ? op->count : 0;
-}
-
-static void
-history_destroy(struct history *history)
-{
-	free(history->entries);
-	free(history->first);
-}
-
-static int
-history_create(struct history *history, const struct crash_plan *plan, uint32_t session,
-	uint64_t begun)
-{
-	*history = (struct history){.plan = plan, .session = session};
-	size_t *next = calloc(plan->keys + 1, sizeof(*next));
-	history->first = calloc(plan->keys + 1, sizeof(*history->first));
-	struct crash_op op;
-	if (next == NULL || history->first == NULL)
-		goto free_next;
-	for (uint64_t i = 0; i < begun; i++) {
-		crash_op_make(&op, plan, session, i);
-		for (uint32_t k = 0; k < writes_of(&op); k++)
-			history->first[op.writes[k].key + 1]++;
-	}
-	for (uint32_t k = 0; k < plan->keys; k++)
-		history->first[k + 1] += history->first[k];
-	memcpy(next, history->first, (plan->keys + 1) * sizeof(*next));
-	history->entries = calloc(history->first[plan->keys] + 1, sizeof(*history->entries));
-	if (history->entries == NULL)
-		goto free_next;
-	for (uint64_t i = 0; i < begun; i++) {
-		crash_op_make(&op, plan, session, i);
-		for (uint32_t k = 0; k < writes_of(&op); k++)
-			history->entries[next[op.writes[k].key]++] = (struct entry){
-				.write = crash_write_number(i, k),
-				.is_delete = op.writes[k].is_delete,
-				.is_add = op.writes[k].is_add};
-	}
-	free(next);
-	return NB_OK;
-
-free_next:
-	free(next);
-	history_destroy(history);
-	return error_set(NB_FAIL, "out of memory");
-}
-
-/** Whether a key is as the write left it; 0: as if it was never written. */
-static bool
-looks_as(const struct history *history, const struct crash_sight *sight, uint64_t write)
-{
-	if (write == 0 || !sight->is_there)
-		return write == 0 && !sight->is_there;
-	if (sight->write != 0)
-		return sight->write == write && sight->session == history->session;
-	if (sight->size >= CRASH_VALUE_TELLS ||
-		crash_value_size(history->plan, history->session, write) != sight->size)
-		return false;
-	unsigned char value[CRASH_VALUE_TELLS];
-	crash_value_make(value, history->plan, history->session, write);
-	return memcmp(value, sight->head, (size_t)sight->size) == 0;
-}
-
-static bool
-entry_looks(const struct history *history, const struct crash_sight *sight,
-	const struct entry *entry)
-{
-	return looks_as(history, sight, entry->is_delete ? 0 : entry->write);
-}
-
-/* ---- one session ---- */
-
-/** The possible places of a key: numbers of entries of this round, from 1; 0: before it. */
-struct places {
-	struct entry *entries; /* of this round */
-	size_t count;
-	size_t first, latest; /* that match what was read */
-	bool is_found;        /* at least one matches */
-};
-
-struct judge {
-	struct crash_report *out;
-	const struct crash_sight *sights; /* of the session */
-	const uint64_t *before;           /* state->last of the session */
-	struct history history;
-	uint32_t promise;
-	uint64_t start, acked, begun;
-	struct places *places; /* of each key */
-	uint64_t *changes;     /* of the number of keys that agree on a cut */
-	uint64_t cut;          /* UINT64_MAX: none */
-	uint64_t sure;         /* the operation before it is present for certain */
-	uint64_t lost, holes;
-	uint64_t older_lost; /* keys without their value of before the round */
-	char lost_text[CRASH_TEXT_SIZE], hole_text[CRASH_TEXT_SIZE];
-	char older_text[CRASH_TEXT_SIZE];
-};
+/* ---- findings ---- */
 
 static const char *
-quote_key(char buf[QUOTE_SIZE], const struct judge *judge, uint32_t key)
+quote_key(char buf[QUOTE_SIZE], const struct oracle_judge *judge, uint32_t key)
 {
 	unsigned char bytes[CRASH_KEY_MAX];
 	size_t size = crash_key_make(bytes, judge->history.plan, judge->history.session, key);
 	return slice_quote(buf, (struct nb_slice){.data = bytes, .size = size});
 }
-
-static bool
-is_counter(const struct judge *judge, uint32_t key)
-{
-	return crash_is_counter(judge->history.plan, key);
-}
-
-/** What the write adds to a counter, or puts there. */
-static uint64_t
-operand_of(const struct judge *judge, const struct entry *entry)
-{
-	return crash_operand(judge->history.plan, judge->history.session, entry->write);
-}
-
-/** The value of a counter at a place; 0: missing. */
-static uint64_t
-counter_at(const struct judge *judge, uint32_t key, size_t place)
-{
-	return place == 0 ? judge->before[key] : judge->places[key].entries[place - 1].counter;
-}
-
-static void
-count_up(struct judge *judge, uint32_t key)
-{
-	struct places *places = &judge->places[key];
-	for (size_t i = 0; i < places->count; i++) {
-		struct entry *entry = &places->entries[i];
-		uint64_t sum = entry->is_add ? counter_at(judge, key, i) : 0;
-		entry->counter = entry->is_delete ? 0 : sum + operand_of(judge, entry);
-	}
-}
-
-/** The value that was read; 0: it is missing. False: it is not a counter. */
-static bool
-read_counter(const struct crash_sight *sight, uint64_t *counter)
-{
-	*counter = 0;
-	if (!sight->is_there)
-		return true;
-	memcpy(counter, sight->head, sizeof(*counter));
-	return sight->size == sizeof(*counter) && *counter != 0;
-}
-
-static bool
-place_looks(const struct judge *judge, uint32_t key, size_t place)
-{
-	const struct places *places = &judge->places[key];
-	const struct crash_sight *sight = &judge->sights[key];
-	uint64_t counter;
-	if (is_counter(judge, key))
-		return read_counter(sight, &counter) &&
-			counter == counter_at(judge, key, place);
-	return place == 0 ? looks_as(&judge->history, sight, judge->before[key])
-			  : entry_looks(&judge->history, sight, &places->entries[place - 1]);
-}
-
-static void
-find_places(struct judge *judge, uint32_t key)
-{
-	const struct history *history = &judge->history;
-	struct entry *all = history->entries + history->first[key];
-	size_t count = history->first[key + 1] - history->first[key], older = 0;
-	struct places *places = &judge->places[key];
-	while (older < count && crash_write_op(all[older].write) < judge->start)
-		older++;
-	*places = (struct places){.entries = all + older, .count = count - older};
-	if (is_counter(judge, key))
-		count_up(judge, key);
-	for (size_t i = 0; i <= places->count; i++) {
-		if (!place_looks(judge, key, i))
-			continue;
-		if (!places->is_found)
-			places->first = i;
-		places->latest = i;
-		places->is_found = true;
-	}
-}
-
-/** The number of operations after which place `i` is right. */
-static uint64_t
-place_begin(const struct judge *judge, const struct places *places, size_t i)
-{
-	return i == 0 ? judge->start : crash_write_op(places->entries[i - 1].write) + 1;
-}
-
-static void
-agree(struct judge *judge, uint64_t from, uint64_t to)
-{
-	judge->changes[from - judge->start]++;
-	judge->changes[to + 1 - judge->start]--; /* unsigned: may wrap, and wraps back */
-}
-
-static bool
-is_atomic(const struct crash_plan *plan, const struct crash_op *op)
-{
-	return op->kind > CRASH_BATCH || plan->is_atomic;
-}
-
-/** Whether an operation in flight that is not atomic writes the key. */
-static bool
-is_loose(const struct judge *judge, const struct places *places)
-{
-	struct crash_op op;
-	uint64_t newest = places->count > 0
-		? crash_write_op(places->entries[places->count - 1].write)
-		: 0;
-	if (places->count == 0 || newest < judge->acked)
-		return false;
-	crash_op_make(&op, judge->history.plan, judge->history.session, newest);
-	return !is_atomic(judge->history.plan, &op);
-}
-
-/** Adds the cuts on which the key agrees. Writes in flight that are not atomic count alone. */
-static void
-agree_on_cuts(struct judge *judge, uint32_t key)
-{
-	const struct places *places = &judge->places[key];
-	bool counts_alone = is_loose(judge, places);
-	uint64_t most = counts_alone ? judge->acked
-				     : judge->begun + 1; /* the usual rule is below it */
-	bool is_late = false;
-	for (size_t i = 0; i <= places->count; i++) {
-		if (!place_looks(judge, key, i))
-			continue;
-		uint64_t from = place_begin(judge, places, i);
-		uint64_t to = i < places->count ? crash_write_op(places->entries[i].write)
-						: judge->begun;
-		is_late |= to >= judge->acked; /* right if all returned writes are present */
-		to = to < most ? to : most - (most > 0);
-		if (from <= to && from < most && to >= judge->start)
-			agree(judge, from, to);
-	}
-	if (counts_alone && is_late)
-		agree(judge, judge->acked, judge->begun);
-}
-
-/** Finds the greatest cut on which all keys with a place agree. */
-static void
-find_cut(struct judge *judge)
-{
-	const struct crash_plan *plan = judge->history.plan;
-	uint64_t wanted = 0, agreeing = 0;
-	for (uint32_t key = 0; key < plan->keys; key++) {
-		find_places(judge, key);
-		const struct places *places = &judge->places[key];
-		if (!places->is_found || places->count == 0)
-			continue;
-		wanted++;
-		agree_on_cuts(judge, key);
-		uint64_t sure = place_begin(judge, places, places->first);
-		if (places->first > 0 && sure > judge->sure)
-			judge->sure = sure;
-	}
-	judge->cut = UINT64_MAX;
-	for (uint64_t c = judge->start; c <= judge->begun; c++) {
-		agreeing += judge->changes[c - judge->start];
-		if (agreeing == wanted)
-			judge->cut = c;
-	}
-}
-
-/* ---- findings ---- */
 
 static const char *
 describe_sight(char buf[96], const struct crash_sight *sight)
@@ -427,9 +137,9 @@ describe_sight(char buf[96], const struct crash_sight *sight)
 }
 
 static const char *
-describe_write(char buf[96], const struct judge *judge, const struct entry *entry)
+describe_write(char buf[96], const struct oracle_judge *judge, const struct oracle_entry *entry)
 {
-	const struct history *history = &judge->history;
+	const struct oracle_history *history = &judge->history;
 	uint64_t op = crash_write_op(entry->write);
 	if (entry->is_delete)
 		snprintf(buf, 96, "operation %" PRIu64 " deleted it", op);
@@ -443,7 +153,8 @@ describe_write(char buf[96], const struct judge *judge, const struct entry *entr
 
 /** Records a key without its value of before the round. `old`: its value is an older one. */
 static void
-note_older(struct judge *judge, uint32_t key, const char *quoted, const struct entry *old)
+note_older(struct oracle_judge *judge, uint32_t key, const char *quoted,
+	const struct oracle_entry *old)
 {
 	char before[64];
 	if (judge->older_lost++ > 0)
@@ -466,15 +177,16 @@ note_older(struct judge *judge, uint32_t key, const char *quoted, const struct e
 /** Describes how the value is wrong: by an addition of this round, if one explains it. Returns
  * whether something is missing. */
 static bool
-explain_counter(const struct judge *judge, uint32_t key, uint64_t counter, char text[160])
+explain_counter(
+	const struct oracle_judge *judge, uint32_t key, uint64_t counter, char text[160])
 {
-	const struct places *places = &judge->places[key];
-	uint64_t wanted = counter_at(judge, key, places->count);
+	const struct oracle_places *places = &judge->places[key];
+	uint64_t wanted = oracle_counter_at(judge, key, places->count);
 	for (size_t place = places->count; place > 0; place--)
 		for (size_t i = place; i > 0 && places->entries[i - 1].is_add; i--) {
-			uint64_t sum = counter_at(judge, key, place);
-			const struct entry *entry = &places->entries[i - 1];
-			uint64_t operand = operand_of(judge, entry);
+			uint64_t sum = oracle_counter_at(judge, key, place);
+			const struct oracle_entry *entry = &places->entries[i - 1];
+			uint64_t operand = oracle_operand_of(judge, entry);
 			if (counter != sum - operand && counter != sum + operand)
 				continue;
 			snprintf(text, 160,
@@ -490,11 +202,11 @@ explain_counter(const struct judge *judge, uint32_t key, uint64_t counter, char 
 
 /** Records a counter that matches no possible place. */
 static void
-judge_counter(struct judge *judge, uint32_t key)
+judge_counter(struct oracle_judge *judge, uint32_t key)
 {
 	char quoted[QUOTE_SIZE], how[160];
 	uint64_t counter;
-	bool is_whole = read_counter(&judge->sights[key], &counter);
+	bool is_whole = oracle_read_counter(&judge->sights[key], &counter);
 	quote_key(quoted, judge, key);
 	if (!is_whole)
 		crash_report_wrong(judge->out, NB_CRASH_TORN,
@@ -509,7 +221,7 @@ judge_counter(struct judge *judge, uint32_t key)
 }
 
 static const char *
-ghost_reason(const struct judge *judge, const struct crash_sight *sight)
+ghost_reason(const struct oracle_judge *judge, const struct crash_sight *sight)
 {
 	struct crash_op op;
 	uint64_t number = crash_write_op(sight->write);
@@ -524,17 +236,17 @@ ghost_reason(const struct judge *judge, const struct crash_sight *sight)
 
 /** Records a key that matches no possible place. */
 static void
-judge_stranger(struct judge *judge, uint32_t key)
+judge_stranger(struct oracle_judge *judge, uint32_t key)
 {
-	const struct history *history = &judge->history;
+	const struct oracle_history *history = &judge->history;
 	const struct crash_sight *sight = &judge->sights[key];
-	const struct entry *all = history->entries + history->first[key];
-	const struct entry *round = judge->places[key].entries, *old = NULL;
+	const struct oracle_entry *all = history->entries + history->first[key];
+	const struct oracle_entry *round = judge->places[key].entries, *old = NULL;
 	char quoted[QUOTE_SIZE], seen[96];
 	quote_key(quoted, judge, key);
 	describe_sight(seen, sight);
-	for (const struct entry *entry = all; entry < round; entry++)
-		if (entry_looks(history, sight, entry))
+	for (const struct oracle_entry *entry = all; entry < round; entry++)
+		if (oracle_entry_looks(history, sight, entry))
 			old = entry;
 	/* The writes after `old` had returned, and were not lost before. */
 	bool was_lost = old != NULL && old->write > judge->before[key] &&
@@ -559,12 +271,12 @@ judge_stranger(struct judge *judge, uint32_t key)
 
 /** Counts the writes after the latest place of a key, which are lost. */
 static void
-count_key(struct judge *judge, uint32_t key)
+count_key(struct oracle_judge *judge, uint32_t key)
 {
-	const struct places *places = &judge->places[key];
+	const struct oracle_places *places = &judge->places[key];
 	char quoted[QUOTE_SIZE], seen[96], written[96];
 	for (size_t i = places->is_found ? places->latest : 0; i < places->count; i++) {
-		const struct entry *entry = &places->entries[i];
+		const struct oracle_entry *entry = &places->entries[i];
 		uint64_t op = crash_write_op(entry->write);
 		if (op >= judge->acked)
 			break;
@@ -587,11 +299,11 @@ count_key(struct judge *judge, uint32_t key)
 }
 
 static void
-count_by_key(struct judge *judge, bool has_strangers)
+count_by_key(struct oracle_judge *judge, bool has_strangers)
 {
 	for (uint32_t key = 0; key < judge->history.plan->keys; key++) {
 		bool is_found = judge->places[key].is_found;
-		if (!is_found && is_counter(judge, key)) {
+		if (!is_found && oracle_is_counter(judge, key)) {
 			judge_counter(judge, key);
 			continue;
 		}
@@ -616,7 +328,7 @@ count_writes(const struct crash_plan *plan, uint32_t session, uint64_t from, uin
 	struct crash_op op;
 	for (uint64_t i = from; i < to; i++) {
 		crash_op_make(&op, plan, session, i);
-		count += writes_of(&op);
+		count += oracle_writes_of(&op);
 	}
 	return count;
 }
@@ -630,7 +342,7 @@ batch_name(uint32_t kind)
 /** With a cut, all writes after it are lost. The text describes the first of them: a delete, an
  * empty or long value, or a batch show the author where to search. */
 static void
-count_by_cut(struct judge *judge)
+count_by_cut(struct oracle_judge *judge)
 {
 	const struct crash_plan *plan = judge->history.plan;
 	uint32_t session = judge->history.session;
@@ -645,7 +357,7 @@ count_by_cut(struct judge *judge)
 			batch_name(op.kind), op.count);
 	else if (op.kind == CRASH_DEL)
 		snprintf(what, sizeof(what), "a delete of");
-	else if (is_counter(judge, op.writes[0].key))
+	else if (oracle_is_counter(judge, op.writes[0].key))
 		snprintf(what, sizeof(what), "%s the counter",
 			op.kind == CRASH_ADD ? "an addition to" : "a put of");
 	else
@@ -660,14 +372,14 @@ count_by_cut(struct judge *judge)
 
 /** Finds out whether one write of an operation is certainly present and another one missing. */
 static void
-judge_batch(struct judge *judge, uint64_t number)
+judge_batch(struct oracle_judge *judge, uint64_t number)
 {
 	struct crash_op op;
 	const struct crash_plan *plan = judge->history.plan;
 	uint32_t in = UINT32_MAX, out = UINT32_MAX;
 	crash_op_make(&op, plan, judge->history.session, number);
 	for (uint32_t i = 0; i < op.count; i++) {
-		const struct places *places = &judge->places[op.writes[i].key];
+		const struct oracle_places *places = &judge->places[op.writes[i].key];
 		if (!places->is_found)
 			continue;
 		bool is_of_it = places->first > 0 &&
@@ -692,23 +404,23 @@ judge_batch(struct judge *judge, uint64_t number)
 }
 
 static void
-judge_batches(struct judge *judge)
+judge_batches(struct oracle_judge *judge)
 {
 	struct crash_op op;
 	for (uint64_t i = judge->start; i < judge->begun; i++) {
 		crash_op_make(&op, judge->history.plan, judge->history.session, i);
-		if (writes_of(&op) > 1 && is_atomic(judge->history.plan, &op))
+		if (oracle_writes_of(&op) > 1 && oracle_is_atomic(judge->history.plan, &op))
 			judge_batch(judge, i);
 	}
 }
 
 /** The writes in flight that are present, as far as is known. */
 static uint64_t
-count_kept(const struct judge *judge)
+count_kept(const struct oracle_judge *judge)
 {
 	uint64_t kept = 0;
 	for (uint32_t key = 0; key < judge->history.plan->keys; key++) {
-		const struct places *places = &judge->places[key];
+		const struct oracle_places *places = &judge->places[key];
 		for (size_t i = 0; places->is_found && i < places->latest; i++)
 			kept += crash_write_op(places->entries[i].write) >= judge->acked;
 	}
@@ -716,7 +428,7 @@ count_kept(const struct judge *judge)
 }
 
 static void
-add_up(struct judge *judge)
+add_up(struct oracle_judge *judge)
 {
 	struct crash_report *out = judge->out;
 	const struct crash_plan *plan = judge->history.plan;
@@ -739,14 +451,14 @@ add_up(struct judge *judge)
 }
 
 static int
-judge_session(struct judge *judge)
+judge_session(struct oracle_judge *judge)
 {
 	const struct crash_plan *plan = judge->history.plan;
 	judge->places = calloc(plan->keys, sizeof(*judge->places));
 	judge->changes = calloc(judge->begun - judge->start + 3, sizeof(*judge->changes));
 	if (judge->places == NULL || judge->changes == NULL)
 		return error_set(NB_FAIL, "out of memory");
-	find_cut(judge);
+	oracle_find_cut(judge);
 	judge_batches(judge);
 	bool has_strangers = false;
 	for (uint32_t key = 0; key < plan->keys; key++)
@@ -761,16 +473,16 @@ judge_session(struct judge *judge)
 
 /** Sets `last` by the latest place of each key. */
 static void
-take_state(const struct judge *judge, uint64_t *last)
+take_state(const struct oracle_judge *judge, uint64_t *last)
 {
 	for (uint32_t key = 0; key < judge->history.plan->keys; key++) {
-		const struct places *places = &judge->places[key];
+		const struct oracle_places *places = &judge->places[key];
 		if (!places->is_found)
 			last[key] = 0;
 		else if (places->latest == 0)
 			last[key] = judge->before[key];
-		else if (is_counter(judge, key))
-			last[key] = counter_at(judge, key, places->latest);
+		else if (oracle_is_counter(judge, key))
+			last[key] = oracle_counter_at(judge, key, places->latest);
 		else
 			last[key] = places->entries[places->latest - 1].is_delete
 				? 0
@@ -786,14 +498,14 @@ crash_judge(struct crash_report *out, const struct crash_oracle *state,
 	const struct crash_plan *plan = state->plan;
 	int rc = NB_OK;
 	for (uint32_t s = 0; s < plan->sessions && rc == NB_OK; s++) {
-		struct judge judge = {.out = out,
+		struct oracle_judge judge = {.out = out,
 			.sights = sights + (size_t)s * plan->keys,
 			.before = state->last + (size_t)s * plan->keys,
 			.promise = promise,
 			.start = state->start[s],
 			.acked = moment->acked[s],
 			.begun = moment->begun[s]};
-		rc = history_create(&judge.history, plan, s, moment->begun[s]);
+		rc = oracle_history_create(&judge.history, plan, s, moment->begun[s]);
 		if (rc != NB_OK)
 			break;
 		rc = judge_session(&judge);
@@ -801,7 +513,7 @@ crash_judge(struct crash_report *out, const struct crash_oracle *state,
 			take_state(&judge, last + (size_t)s * plan->keys);
 		free(judge.places);
 		free(judge.changes);
-		history_destroy(&judge.history);
+		oracle_history_destroy(&judge.history);
 	}
 	out->is_broken = promise != CRASH_PROMISE_NOTHING && out->wrongs != 0;
 	return rc;
