@@ -14,6 +14,8 @@
 
 #include "../remote/address.h"
 
+#include <errmsg.h>
+
 enum { PACKET_LEAST = 1 << 20 };
 
 int
@@ -184,7 +186,7 @@ level_of(const struct settings *is, const char **less)
 	*less = "innodb_doublewrite is OFF; it must be ON for periodic and commit";
 	if (is->doublewrite == 0)
 		return NB_DUR_PROCESS;
-	*less = "log_bin is ON and sync_binlog is 0; it must be 1 for commit";
+	*less = "log_bin is ON and sync_binlog is 0; it must be 1, for periodic 1 or more";
 	if (is->binlog != 0 && is->sync_binlog == 0)
 		return NB_DUR_PROCESS;
 	*less = "innodb_flush_log_at_trx_commit is not 1, as it must be for commit";
@@ -459,16 +461,24 @@ server_reset(struct nb_db *db)
 	return rc;
 }
 
-/* The log only: pages are written in the background, and nothing is compacted. */
+/*
+ * The log only: pages are written in the background, and nothing is compacted. It needs the
+ * privilege RELOAD.
+ */
 int
 server_flush(struct nb_db *db, uint32_t upto)
 {
-	int rc = NB_OK;
 	if (upto != NB_SETTLE_FLUSH)
 		return db->host->fail(NB_UNSUPPORTED, "InnoDB has no compaction to wait for");
-	for (uint32_t i = 0; rc == NB_OK && i < db->target_count; i++)
-		rc = query(db, i, db->servers[i], "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS");
-	return rc;
+	for (uint32_t i = 0; i < db->target_count; i++) {
+		int rc = query(db, i, db->servers[i], "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS");
+		unsigned error = mysql_errno(db->servers[i]);
+		if (rc != NB_OK)
+			return error < CR_MIN_ERROR || error > CR_MAX_ERROR
+				? NB_UNSUPPORTED /* refused by the server, which lives */
+				: rc;
+	}
+	return NB_OK;
 }
 
 static const struct {

@@ -176,6 +176,17 @@ on_server()
 	sql 'SET GLOBAL innodb_flush_log_at_trx_commit=2'
 }
 
+@test "a user with a password and few privileges can run" {
+	mininb 0 keys -c 10
+	sql "CREATE USER bench@localhost IDENTIFIED BY 'secret'; GRANT ALL ON own.* TO bench@localhost"
+	on_server 1 put -c 10 -o user=bench -o database=own
+	contains "$stderr" "unix:$server/s: cannot connect: Access denied for user 'bench'"
+	export MYSQL_PWD=secret
+	on_server 0 put -c 10 -o user=bench -o database=own --output=a.json
+	on_server 0 get -c 10 -o user=bench -o database=own --verify-rate=1
+	lacks "$(cat a.json)" secret
+}
+
 @test "a longer key than the table's is refused, until it is made anew" {
 	mininb 0 keys -c 10
 	on_server 0 put -c 10 --fresh
