@@ -24,9 +24,13 @@ execute(const struct options *options, const struct run_sink *sink)
 		return status;
 	run.job = job;
 	run.what = options->action == &cmd_load ? NB_JOB_LOAD : NB_JOB_RUN;
-	status = run.what == NB_JOB_RUN && (sweep_own.is_sweep || sweep_own.slo != NULL)
-		? sweep_execute(options, job, &run, sink)
-		: run_one(options, &run, sink);
+	bool is_sweep = run.what == NB_JOB_RUN && (sweep_own.is_sweep || sweep_own.slo != NULL);
+	struct nb_irqs *irqs = NULL;
+	status = irqs_begin_run(&irqs, options, &run);
+	if (status == STATUS_DONE)
+		status = irqs_end(irqs,
+			is_sweep ? sweep_execute(options, job, &run, sink)
+				 : run_one(options, &run, sink));
 	nb_job_delete(job);
 	return status;
 }

@@ -22,7 +22,10 @@ run_verb(const struct options *options, const struct run_sink *sink)
 	struct nb_run_options run;
 	int status = run_options_of(&run, options, sink);
 	run.workload = &workload;
-	return status == STATUS_DONE ? run_one(options, &run, sink) : status;
+	struct nb_irqs *irqs = NULL;
+	if (status == STATUS_DONE)
+		status = irqs_begin_run(&irqs, options, &run);
+	return status == STATUS_DONE ? irqs_end(irqs, run_one(options, &run, sink)) : status;
 }
 
 static int

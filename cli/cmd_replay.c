@@ -110,10 +110,13 @@ execute(const struct options *options, const struct run_sink *sink)
 	run.traces = traces;
 	run.speed = options->speed;
 	run.makes_database = options->load != NULL;
+	struct nb_irqs *irqs = NULL;
 	status = options->speed > 0 && job->groups[count - 1].arrivals != NB_ARRIVAL_CLOSED
 		? message_usage(
 			  "use only one of --speed and --rate: operations are due at the times of the trace, or at a rate")
-		: run_one(options, &run, sink);
+		: irqs_begin_run(&irqs, options, &run);
+	if (status == STATUS_DONE)
+		status = irqs_end(irqs, run_one(options, &run, sink));
 	nb_job_delete(job);
 	return status;
 }

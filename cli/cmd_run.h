@@ -83,6 +83,25 @@ job_options_read(struct nb_job **job, const char *name, const struct options *op
 int
 job_options_set(struct nb_job *job, const struct options *options);
 
+/* ---- --pinirq ---- */
+
+/**
+ * Moves the interrupts, if --pinirq is given, away from the CPUs of `threads` pinned threads and
+ * those of the list `cpus`, which may be NULL. *irqs is then for irqs_end(). Returns an exit status.
+ */
+int
+irqs_begin(struct nb_irqs **irqs, const struct options *options, uint32_t threads,
+	const char *cpus);
+
+/** The same for the threads of a run. */
+int
+irqs_begin_run(
+	struct nb_irqs **irqs, const struct options *options, const struct nb_run_options *run);
+
+/** Puts them back. Returns `status`, or a failure if it was STATUS_DONE. */
+int
+irqs_end(struct nb_irqs *irqs, int status);
+
 /* ---- tests of engines: check and crash ---- */
 
 /** Loads options->driver with its engine options, and makes --path. Returns an exit status. */

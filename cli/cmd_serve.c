@@ -111,7 +111,11 @@ do_serve(const struct options *options)
 		message_warning("--listen=%s: other machines can reach this address, and "
 				"clients need no password",
 			own.listen);
-	int status = message_last_failure(nb_serve(&serve, &report));
+	struct nb_irqs *irqs = NULL;
+	int status = irqs_begin(&irqs, options, serve.is_pinned ? serve.threads : 0, NULL);
+	if (status != STATUS_DONE)
+		return status;
+	status = irqs_end(irqs, message_last_failure(nb_serve(&serve, &report)));
 	if (status == STATUS_DONE || report.connections > 0)
 		print_report(&report);
 	return status;
@@ -126,6 +130,6 @@ const struct cmd cmd_serve = {
 		  "'mininb: ready:' when it can be connected to. On a signal it answers what "
 		  "it has read, closes the database and prints what was served.",
 	.own = {own_options},
-	.shares = "driver path option durability cache threads fresh force pin quiet",
+	.shares = "driver path option durability cache threads fresh force pin pinirq quiet",
 	.measures = true,
 };

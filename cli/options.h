@@ -25,7 +25,7 @@ struct options {
 	const char *operand;      /* the first one of the action; NULL: none was given */
 	const char **operands;    /* all of them */
 	size_t operand_count;
-	const char *path, *driver, *keys, *workload, *servers;
+	const char *path, *driver, *keys, *workload, *servers, *pinirq;
 	const char **engine_options; /* "name=value", in the order of the command line */
 	size_t engine_option_count;
 	char **job_settings; /* "key=value" or "group.key=value", as nb_job_set() takes them */

@@ -172,6 +172,13 @@ static const struct option_row common_options[] = {
 			"bound at the latest."},
 	{.name = "pin", .type = OPTION_FLAG, .group = GROUP_MEASURE, FIELD(is_pinned),
 		.help = "pin each worker to its own CPU"},
+	{.name = "pinirq", .arg = "NAMES", .type = OPTION_TEXT, .group = GROUP_MEASURE,
+		.decides = true, FIELD(pinirq),
+		.help = "move the interrupts of network interfaces away from pinned threads",
+		.detail = "NAMES is all, or a list such as eth0,eth1. Needs root, and --pin or "
+			"groups with cpus. mininb prints what it moved, and puts it back at the "
+			"end, also on SIGINT and SIGTERM, but not if it is killed. Stop irqbalance, "
+			"which may move them again."},
 	{.name = "clock", .arg = "CLOCK", .type = OPTION_CHOICE, .def = "auto",
 		.choices = &NB_CLOCK_LIST(NB_CHOICE)[1], .group = GROUP_MEASURE, FIELD(clock),
 		.help = "clock source for timestamps",

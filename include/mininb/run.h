@@ -241,6 +241,26 @@ nb_run_execute(struct nb_run *run);
 void
 nb_run_delete(struct nb_run *run);
 
+/** Interrupts of the network that were moved. */
+struct nb_irqs;
+
+/**
+ * Let the interrupts of network interfaces be handled by CPUs on which no measured thread is.
+ * `interfaces`: "all" for each that has a device, or "eth0,eth1". Measured are `threads` workers
+ * with NB_RUN_PIN, and those that are pinned to the list `cpus`, "0-3,8"; NULL: none. Needs root.
+ * On a failure nothing is changed, or the text says what.
+ */
+NB_MUST_CHECK int
+nb_irqs_move(struct nb_irqs **out, const char *interfaces, uint32_t threads, const char *cpus);
+
+/** What was changed, a line. */
+const char *
+nb_irqs_text(const struct nb_irqs *irqs);
+
+/** Put them back where they were, and free. NULL is fine. */
+NB_MUST_CHECK int
+nb_irqs_restore(struct nb_irqs *irqs);
+
 struct nb_trace_counts;
 
 /**

@@ -41,3 +41,36 @@ load_records()
 	contains "$output" $'\n24 threads, '
 	matches "$(line_of Verified)" '^[0-9]+ records: 0 wrong$'
 }
+
+# Run "$@" where /sys and /proc name one network interface, with the interrupt 77, which is a file.
+with_interface()
+{
+	mkdir -p net/eth7/device/msi_irqs irq/77
+	touch net/eth7/device/msi_irqs/77
+	echo 0-1 >irq/77/smp_affinity_list
+	# shellcheck disable=SC2016 # for the inner shell
+	exec unshare -m sh -c 'mount --bind net /sys/class/net && mount --bind irq /proc/irq &&
+		exec "$@"' sh env --default-signal=INT,TERM "$@"
+}
+
+@test "--pinirq moves network interrupts during a run, and back at its end and at signals" {
+	(with_interface true) 2>/dev/null || skip 'may not mount'
+	[[ $(</sys/devices/system/cpu/online) == 0-* && $(nproc) -ge 2 ]] || skip 'has one CPU'
+	local signal run=(run -d memory -w ycsb-c --records=100 --pin --pinirq=eth7)
+	for signal in INT TERM; do
+		(with_interface "$MININB" "${run[@]}" --duration=10m) >out 2>err 3>&- &
+		# shellcheck disable=SC2034 # for stop
+		pid=$!
+		wait_until grep -qx '[1-9][0-9]*' irq/77/smp_affinity_list
+		stop "$signal"
+		matches "$stderr" '^mininb: moved 1 network interrupt until the end: 77 from CPU 0-1 to [1-9]'
+		equals "$(<irq/77/smp_affinity_list)" 0-1
+	done
+	run -0 --separate-stderr with_interface "$MININB" "${run[@]}" -c 1000
+	contains "$stderr" 'moved 1 network interrupt'
+	equals "$(<irq/77/smp_affinity_list)" 0-1
+	mininb 2 run -d memory -w ycsb-c -c 10 --pinirq=eth7
+	contains "$stderr" '--pinirq: the threads may run on any CPU; pin them by --pin'
+	mininb 2 "${run[@]}" -c 10 --pinirq=lo
+	contains "$stderr" 'lo has no device'
+}
