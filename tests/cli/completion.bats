@@ -51,7 +51,7 @@ mininb report --format=ht -> html
 mininb check --format=ta -> tap
 mininb run --set readers.distrib -> readers.distribution
 mininb run --set distribution=ho -> hotspot
-$MININB put -d mem -> memory
+$MININB put -d memo -> memory
 $MININB put --driver=nu -> null
 $MININB put -d null -o comp ->
 $MININB run -w ycsb- -> ycsb-a ycsb-b ycsb-c ycsb-d ycsb-e ycsb-f
@@ -93,7 +93,7 @@ $MININB put -d null,le -> null,leveldb"
 	rows="$both
 mininb -- -> $(names_of_help)
 mininb run --readers.dis -> --readers.distribution
-$MININB put --driver=null,mem -> memory"
+$MININB put --driver=null,memo -> memory"
 	! "$MININB" engines -d leveldb >/dev/null 2>&1 || rows+=$leveldb
 	offers zsh
 }
