@@ -9,7 +9,8 @@
 #   extra/setup.sh --list        the packages, one a line, and why; installs nothing
 #
 # Works as root, or as a user who has sudo. Packages come by apt, without what
-# they merely recommend. Ubuntu has no package of Chromium: the tests that need a browser
+# they merely recommend. Servers are installed without being started or enabled; those that
+# were installed before stay as they are. Ubuntu has no package of Chromium: the tests that need a browser
 # are skipped there. The only thing from elsewhere is PyPI's hdrhistogram,
 # the second opinion of the histogram's tests: it goes into <repository>/build-venv.
 # Without it those tests are skipped, so that it cannot be had is only a warning.
@@ -47,6 +48,9 @@ libqdbm-dev      | the qdbm engine
 libtdb-dev       | the tdb engine
 libpmemobj-dev   | the fptree engine
 libpmem-dev      | the fptree engine
+libpq-dev        | the postgresql engine
+libssl-dev       | encrypted connections to servers
+libfabric-dev    | connections over InfiniBand and the like
 scdoc            | the manual pages
 '
 readonly to_test='
@@ -71,6 +75,15 @@ gnuplot-nox       | our plots are drawn
 python3-venv      | a place for hdrhistogram
 python3-jsonschema | result files are held to their schema
 python3-dev       | to compile it on machines for which PyPI has no binary
+'
+# Servers that mininb starts for itself. Nothing else of them is to run.
+readonly servers='
+redis-server      | the server of the redis engine
+redis-tools       | redis-cli, which joins the nodes of a cluster
+memcached         | the server of the memcached engine
+mariadb-server    | the server of the mariadb engine
+postgresql        | the server of the postgresql engine
+libfabric-bin     | fi_info: which fabrics there are
 '
 # Only of a system that has such a package.
 readonly to_test_if_offered='
@@ -120,6 +133,36 @@ make_venv()
 	fi
 }
 
+# Packages of servers, whose services neither start now nor at the next boot. A policy-rc.d that
+# is there is the user's, and stays.
+need_servers()
+{
+	local policy=/usr/sbin/policy-rc.d is_ours=no new services=() service
+	new=$(missing "$@")
+	[[ -n $new ]] || return 0
+	if as_root test ! -e $policy; then
+		is_ours=yes
+		trap 'as_root rm -f /usr/sbin/policy-rc.d' EXIT
+		printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
+		as_root chmod 755 $policy
+	fi
+	need "$@"
+	if [[ $is_ours == yes ]]; then
+		as_root rm -f $policy
+		trap - EXIT
+	fi
+	for service in $new; do
+		case $service in
+		redis-server | memcached | postgresql) services+=("$service") ;;
+		mariadb-server) services+=(mariadb) ;;
+		esac
+	done
+	if ((${#services[@]} > 0)) && command -v systemctl >/dev/null; then
+		as_root systemctl disable --quiet "${services[@]}" ||
+			say "not disabled: ${services[*]}"
+	fi
+}
+
 main()
 {
 	local with_tests=yes
@@ -127,7 +170,7 @@ main()
 	'') ;;
 	--build-only) with_tests=no ;;
 	--list)
-		printf '%s%s%s' "$to_build" "$to_test" "$to_test_if_offered" | sed '/^$/d; s/ *| */\t/' | expand -t 24
+		printf '%s%s%s%s' "$to_build" "$servers" "$to_test" "$to_test_if_offered" | sed '/^$/d; s/ *| */\t/' | expand -t 24
 		exit 0
 		;;
 	-h | --help)
@@ -145,6 +188,8 @@ main()
 	mapfile -t packages < <(names "$to_build")
 	[[ $with_tests == no ]] || mapfile -t -O ${#packages[@]} packages < <(names "$to_test")
 	need "${packages[@]/%libclang-rt-dev/$(sanitizers)}"
+	mapfile -t packages < <(names "$servers")
+	need_servers "${packages[@]}" >&2
 	[[ $with_tests == yes ]] || return 0
 	mapfile -t packages < <(names "$to_test_if_offered")
 	mapfile -t packages < <(offered "${packages[@]}")
