@@ -30,8 +30,9 @@ enum { TURN_SHIFT = 8, TRIES_SHIFT = 8, SLOT_SHIFT = 32, SERVER_SHIFT = 32 };
 
 enum {
 	TRIES_MAX = 1000,
-	FIXED = 160,     /* bytes of a command that are neither keys nor values, at most */
-	STEP_FIXED = 64, /* likewise of a command within MULTI */
+	TRIES_AT_ONCE = 100, /* from then on with a long pause before each */
+	FIXED = 160,         /* bytes of a command that are neither keys nor values, at most */
+	STEP_FIXED = 64,     /* likewise of a command within MULTI */
 	STEP_ARGUMENTS = 4
 };
 
@@ -209,6 +210,8 @@ bound_execute(const struct nb_session *session, struct flying *flying)
 {
 	size_t bound = FIXED;
 	uint32_t known = NB_EXEC_ATOMIC | NB_EXEC_SNAPSHOT | NB_EXEC_READ_ONLY;
+	if (flying->step_count == 0)
+		return 0; /* NB_OK */
 	if ((flying->flags & ~known) != 0)
 		return refuse(flying, "execute: unknown flag");
 	if ((flying->own[0] = form_of(flying)) == 0)
@@ -400,6 +403,21 @@ server_at(const struct nb_session *session, const struct flying *flying, uint32_
 	return node * connections + flying->server % connections;
 }
 
+/** False: it was refused too often, as where two nodes name each other. */
+static bool
+may_try_again(struct nb_session *session, struct flying *flying, const struct resp_reply *error)
+{
+	uint32_t tries = (uint32_t)flying->own[1] >> TRIES_SHIFT;
+	if (tries == TRIES_MAX) {
+		set_error(session, flying, error);
+		return false;
+	}
+	if (tries >= TRIES_AT_ONCE)
+		flying->wait_ns = RETRY_LONGEST_NS;
+	flying->own[1] += 1u << TRIES_SHIFT;
+	return true;
+}
+
 static void
 redirect(struct nb_session *session, struct flying *flying, const char *address, uint32_t slot,
 	bool is_moved)
@@ -424,16 +442,11 @@ redirect(struct nb_session *session, struct flying *flying, const char *address,
 
 /** It is sent again after a while: to the owner of the slot, if ASK had sent it elsewhere. */
 static void
-put_off(struct nb_session *session, struct flying *flying, const struct resp_reply *error)
+put_off(struct nb_session *session, struct flying *flying)
 {
 	uint32_t asked = (uint32_t)(flying->own[1] >> SLOT_SHIFT);
-	uint32_t tries = (uint32_t)flying->own[1] >> TRIES_SHIFT;
-	if (tries == TRIES_MAX) {
-		set_error(session, flying, error);
-		return;
-	}
-	flying->wait_ns = tries < 6 ? RETRY_FIRST_NS << tries : RETRY_LONGEST_NS;
-	flying->own[1] += 1u << TRIES_SHIFT;
+	if (flying->wait_ns == 0)
+		flying->wait_ns = RETRY_FIRST_NS;
 	__atomic_fetch_add(&session->db->retried, 1, __ATOMIC_RELAXED);
 	uint32_t owner = asked != 0 ? session->map->owner[asked - 1] : SLOT_NONE;
 	send_again_to(flying,
@@ -450,14 +463,16 @@ take_error(struct nb_session *session, struct flying *flying, const struct resp_
 		return;
 	flying->own[1] = (flying->own[1] & ~(uint64_t)IS_ASKING) | IS_REFUSED;
 	const char *asked = session->pipeline.servers[flying->server]->stream.address;
-	if (session->map == NULL)
+	bool is_late = resp_begins(error, "TRYAGAIN") || resp_begins(error, "CLUSTERDOWN");
+	bool is_elsewhere = slot_redirection(error, asked, &slot, address);
+	if (session->map == NULL || !(is_late || is_elsewhere))
 		set_error(session, flying, error);
-	else if (slot_redirection(error, asked, &slot, address))
-		redirect(session, flying, address, slot, resp_begins(error, "MOVED"));
-	else if (resp_begins(error, "TRYAGAIN") || resp_begins(error, "CLUSTERDOWN"))
-		put_off(session, flying, error);
-	else
-		set_error(session, flying, error);
+	else if (may_try_again(session, flying, error)) {
+		if (is_elsewhere)
+			redirect(session, flying, address, slot, resp_begins(error, "MOVED"));
+		else
+			put_off(session, flying);
+	}
 }
 
 /** After its last reply: whether the request is refused. */

@@ -336,6 +336,63 @@ commands_of()
 	ends_with 0
 }
 
+# All keys have one tag: multi-key reads and writes meet a slot of which a part has moved.
+@test "transactions in a slot that moves key by key are whole and all done" {
+	cluster
+	local job=("${at[@]}" --workload=./job.ini -v 100) slot from to keys
+	cat >job.ini <<-END
+		[workload]
+		records = 3000
+		key-format = text
+		key-prefix = {t}
+		[kind look]
+		steps = get*2..5
+		[kind change]
+		steps = put*2..5
+		[kind transfer]
+		steps = get*2, put@1, delete@2, put@2
+		[kind renew]
+		steps = put-if-newer, get@1
+		[run]
+		look = 25
+		change = 20
+		transfer = 20
+		renew = 15
+		read = 10
+		update = 10
+	END
+	mininb 0 load "${job[@]}" --depth=16
+	slot=$(node "${ports[0]}" cluster keyslot '{t}')
+	for to in "${ports[@]:0:3}"; do
+		[[ $(node "$to" cluster countkeysinslot "$slot") == 0 ]] || from=$to
+	done
+	for to in "${ports[@]:0:3}"; do
+		[[ $to == "$from" ]] || break
+	done
+	start run "${job[@]}" --depth=4 --threads=2 --duration=1h --verify-rate=1
+	local before
+	before=$(commands_of "$from")
+	until (($(commands_of "$from") > before + 500)); do
+		sleep 0.01
+	done
+	node "$to" cluster setslot "$slot" importing "$(node "$from" cluster myid)"
+	node "$from" cluster setslot "$slot" migrating "$(node "$to" cluster myid)"
+	while mapfile -t keys < <(node "$from" cluster getkeysinslot "$slot" 20) && ((${#keys[@]} > 0)) &&
+		[[ -n ${keys[0]} ]]; do
+		node "$from" migrate 127.0.0.1 "$to" '' 0 5000 keys "${keys[@]}" >/dev/null
+	done
+	node "$to" cluster setslot "$slot" node "$(node "$to" cluster myid)"
+	node "$from" cluster setslot "$slot" node "$(node "$to" cluster myid)"
+	before=$(commands_of "$to")
+	until (($(commands_of "$to") > before + 500)); do
+		sleep 0.01
+	done
+	stop INT
+	contains "$output" ': 0 wrong'
+	contains "$output" 'ask'
+	matches "$output" 'tryagain [0-9]+ replies'
+}
+
 @test "a cluster holds the contract, and needs its option" {
 	cluster
 	local promises port
