@@ -218,19 +218,30 @@ stream_open(struct stream *stream, const struct nb_host *host, const char *addre
 	return rc;
 }
 
+/* TCP only: a Unix socket refuses these, and needs none. */
+static void
+set_tcp_options(int fd)
+{
+	static const int on = 1, idle_s = 30, interval_s = 10, count = 3;
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	/* A machine that vanishes is told after a minute. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+}
+
 int
 stream_adopt(struct stream *stream, const struct nb_host *host, const char *address, int fd,
 	const struct stream_options *options)
 {
-	int on = 1;
 	*stream = (struct stream){.host = host,
 		.address = address,
 		.fd = fd,
 		.spin_ns = options->spin_ns,
 		.out = {.room = OUT_ROOM},
 		.in = {.room = IN_ROOM}};
-	/* A Unix socket refuses it, and sends at once anyhow. */
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	set_tcp_options(fd);
 	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 	stream->out.bytes = malloc(OUT_ROOM);
 	stream->in.bytes = malloc(IN_ROOM);
