@@ -10,12 +10,13 @@
 #include "cmd_run.h"
 #include "kept.h"
 
-/** Whether the setting is of that key, in any group. */
+/** Whether the setting is of that key, in any group; target.count is a number of servers. */
 static bool
 is_of(const char *setting, const char *key)
 {
 	size_t length = strcspn(setting, "="), wanted = strlen(key);
-	return length >= wanted && strncmp(setting + length - wanted, key, wanted) == 0 &&
+	return strncmp(setting, "target.", strlen("target.")) != 0 && length >= wanted &&
+		strncmp(setting + length - wanted, key, wanted) == 0 &&
 		(length == wanted || setting[length - wanted - 1] == '.');
 }
 

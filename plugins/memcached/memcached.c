@@ -144,7 +144,7 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 /* -R: requests of a connection before the server looks at another one; its default is 20. */
 static const char server_text[] =
 	"package = memcached\n"
-	"command = memcached -u root -s {socket} -U 0 -t {option:threads} -m {cache_mib} -R 500 -c {connections}\n"
+	"command = memcached -u root -s {socket} -U 0 -t {option:threads} -m {cache_mib} -R 500 -c 4096\n"
 	"address = unix:{socket}\n"
 	"cache = 1GiB\n";
 

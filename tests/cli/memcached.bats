@@ -89,6 +89,16 @@ items()
 	done
 }
 
+@test "private servers are started for a run" {
+	mininb 0 run -d memcached -w ycsb-b --records=2000 --duration=300ms --depth=16 --cache=64MiB -o threads=2
+	contains "$stderr" 'maxbytes 67108864, evictions on, num_threads 2, reqs_per_event 500'
+	contains "$output" ' 0 wrong'
+	rm -r nb
+	mininb 0 run -d memcached -w ycsb-b --records=2000 --duration=300ms --depth=16 -o ketama=yes --set target.count=2
+	contains "$output" ' 0 wrong'
+	lacks "$output" ' 1000 operations in ' # the workload's own count
+}
+
 @test "items that mininb did not put are refused and left alone" {
 	serve a
 	mininb 0 keys -c 10
