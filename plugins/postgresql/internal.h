@@ -9,13 +9,28 @@
  * - database.c makes the schema and settles
  * - values.c turns keys and values into parameters and back
  * - pipeline.c sends statements and sorts the results into operations
- * - postgresql.c has the verbs of single records, many.c those of many, scan.c the scans
+ * - steps.c sends steps; many.c has the verbs of many records, scan.c the scans, and
+ *   postgresql.c all others
  */
 #include "../common/sql.h"
 
 #include <libpq-fe.h>
 
-enum { CONNINFO, ISOLATION, LOCK_TIMEOUT, STORAGE, COMMIT_OF, SPIN };
+#define OPTIONS(X) \
+	X(CONNINFO, TEXT, "conninfo", "user=mininb dbname=postgres", \
+		"connection string of libpq; the server's address overrides its host and port") \
+	X(ISOLATION, CHOICE, "isolation", "repeatable-read", \
+		"read-committed|repeatable-read|serializable", "isolation of transactions") \
+	X(LOCK_TIMEOUT, TIME, "lock_timeout", "5s", 1000000, UINT64_C(3600000000000), \
+		"time to wait for a lock; then the answer is a conflict") \
+	X(STORAGE, CHOICE, "storage", "external", "external|extended|main", \
+		"where values above 2 KiB are: external is out of line, extended compressed") \
+	X(COMMIT_OF, CHOICE, "commit", "each", "each|submit", \
+		"a transaction is each request in flight, or all that are sent together") \
+	X(SPIN, TIME, "spin", "0s", 0, UINT64_C(1000000000), \
+		"time to read the socket again and again before sleeping")
+
+enum { OPTIONS(OPTION_ID) };
 
 enum isolation { READ_COMMITTED, REPEATABLE_READ, SERIALIZABLE };
 
@@ -337,6 +352,12 @@ pipeline_lend(struct nb_session *session, struct flying *op);
 
 void
 pipeline_release(struct nb_session *session);
+
+/* --- steps.c --- */
+
+/** Send the steps of `op`, or set its answer. A failure is one of the connection. */
+int
+steps_send(struct nb_session *session, struct flying *op);
 
 /* --- many.c, scan.c, verbs --- */
 

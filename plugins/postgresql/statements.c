@@ -145,13 +145,9 @@ add_range(struct expansion *by)
 static void
 add_sum(struct expansion *by)
 {
-	const struct nb_column *column = by->table->columns->value_columns;
-	if (by->table->is_plain)
-		add(&by->text, "\"%s\" = add_u64(t.\"%s\", excluded.\"%s\")", column->name,
-			column->name, column->name);
-	else
-		add(&by->text, "\"%s\" = add_i64(t.\"%s\", excluded.\"%s\")", column->name,
-			column->name, column->name);
+	const char *name = by->table->columns->value_columns->name;
+	add(&by->text, "\"%s\" = %s(t.\"%s\", excluded.\"%s\")", name,
+		by->table->is_plain ? "add_u64" : "add_i64", name, name);
 }
 
 static const struct nb_column *
@@ -176,56 +172,50 @@ add_age(struct expansion *by)
 	add(&by->text, "\"%s\" < $%u::int8", age_column(by->table->columns)->name, (*next)++);
 }
 
+/* Lists of columns; their forms are those of add_columns(). */
+static const struct {
+	char what;
+	bool are_values;
+	const char *between, *form;
+} lists[] = {
+	{'K', false, ", ", "@"},
+	{'k', false, ", ", "#::~"},
+	{'=', false, " AND ", "@ = #"},
+	{'J', false, " AND ", "t.@ = u.@"},
+	{'D', false, ", ", "@ DESC"},
+	{'a', false, ", ", "#::~[]"},
+	{'V', true, ", ", "@"},
+	{'v', true, ", ", "#::~"},
+	{'u', true, ", ", "t.@"},
+	{'b', true, ", ", "#::~[]"},
+	{'s', true, ", ", "@ = #"},
+	{'U', true, ", ", "@ = excluded.@"},
+};
+
+static void
+add_list(struct expansion *by, char what)
+{
+	const struct nb_table *columns = by->table->columns;
+	size_t i = 0;
+	while (lists[i].what != what)
+		i++;
+	if (lists[i].are_values)
+		add_columns(&by->text, columns->value_columns, columns->value_column_count,
+			columns->key_column_count + 1, lists[i].between, lists[i].form);
+	else
+		add_columns(&by->text, columns->key_columns, columns->key_column_count, 1,
+			lists[i].between, lists[i].form);
+}
+
 static void
 expand(struct expansion *by, char what)
 {
-	const struct nb_table *columns = by->table->columns;
-	struct text *text = &by->text;
-#define KEYS columns->key_columns, columns->key_column_count, 1
-#define VALUES \
-	columns->value_columns, columns->value_column_count, columns->key_column_count + 1
 	switch (what) {
 	case 'T':
-		add(text, "%s", by->table->name);
+		add(&by->text, "%s", by->table->name);
 		return;
 	case 'n':
-		add(text, "$%u", by->parameter++);
-		return;
-	case 'K':
-		add_columns(text, KEYS, ", ", "@");
-		return;
-	case 'k':
-		add_columns(text, KEYS, ", ", "#::~");
-		return;
-	case '=':
-		add_columns(text, KEYS, " AND ", "@ = #");
-		return;
-	case 'J':
-		add_columns(text, KEYS, " AND ", "t.@ = u.@");
-		return;
-	case 'D':
-		add_columns(text, KEYS, ", ", "@ DESC");
-		return;
-	case 'a':
-		add_columns(text, KEYS, ", ", "#::~[]");
-		return;
-	case 'V':
-		add_columns(text, VALUES, ", ", "@");
-		return;
-	case 'v':
-		add_columns(text, VALUES, ", ", "#::~");
-		return;
-	case 'u':
-		add_columns(text, VALUES, ", ", "t.@");
-		return;
-	case 'b':
-		add_columns(text, VALUES, ", ", "#::~[]");
-		return;
-	case 's':
-		add_columns(text, VALUES, ", ", "@ = #");
-		return;
-	case 'U':
-		add_columns(text, VALUES, ", ", "@ = excluded.@");
+		add(&by->text, "$%u", by->parameter++);
 		return;
 	case 'M':
 		add_sum(by);
@@ -236,9 +226,9 @@ expand(struct expansion *by, char what)
 	case 'P':
 		add_range(by);
 		return;
+	default:
+		add_list(by, what);
 	}
-#undef KEYS
-#undef VALUES
 }
 
 static bool
