@@ -5,12 +5,7 @@
  */
 #include "report/json_tables.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/error.h"
-#include "report/note.h"
+#include "report/json_custom.h"
 #include "run/options.h"
 #include "run/steps.h"
 #include "workload/dist.h"
@@ -65,196 +60,6 @@ static const struct json_names known = {known_names, SYSTEM_GROUP_COUNT};
 static const struct json_names levels = {NAMES_OF(steps_level_name, STEPS_LEVELS)};
 static const struct json_names counter_kinds = {NAMES("counter", "gauge")};
 static const struct json_names scopes = {NAMES("run", "job")};
-
-/* ---- rows that are more than a member ---- */
-
-/** Latencies are merged later from this text. */
-static void
-check_hdr(struct json_reader *reader, const void *into)
-{
-	const struct sample_latency *latency = into;
-	struct nb_histogram *histogram;
-	int rc = nb_histogram_decode(&histogram, latency->hdr);
-	if (rc == NB_OK)
-		nb_histogram_delete(histogram);
-	else if (rc == NB_ERR_DATA)
-		json_bad(reader, "%s", nb_error_text());
-	else
-		reader->rc = rc;
-}
-
-/** Numbers of the samples' counters are parallel to the list of their names. */
-static void
-check_series(struct json_reader *reader, const void *into)
-{
-	const struct series *series = &((const struct measurement *)into)->series;
-	JSON_ENTER(reader, samples, "samples");
-	JSON_ENTER(reader, place, NULL);
-	for (; place.index < series->count; place.index++)
-		if (series->samples[place.index].counter_count > series->counters.count)
-			json_bad(reader, "has more counters than there are names");
-	JSON_LEAVE(reader, samples);
-}
-
-/** Of members that are derived. */
-static void
-read_nothing(struct json_reader *reader, const json_t *json, void *into)
-{
-	(void)reader, (void)json, (void)into;
-}
-
-static json_t *
-write_rate(struct json_writer *writer, const void *from)
-{
-	const struct job_measurement *measured =
-		&((const struct job_result_group *)from)->measured;
-	(void)writer;
-	return json_from_real(result_rate((double)measured->ops, measured->wall_ns));
-}
-
-static json_t *
-write_weight(struct json_writer *writer, const void *from)
-{
-	(void)writer;
-	return json_string(note_weight(((const struct result_note *)from)->id));
-}
-
-static bool
-has_any(const struct job_kind *kind)
-{
-	bool has = kind->service != NULL || kind->response != NULL || kind->ops > 0 ||
-		kind->records > 0 || kind->bytes > 0;
-	for (int i = 0; i < WORKER_ANSWERS; i++)
-		has |= kind->answers[i] > 0;
-	return has;
-}
-
-/** Names of kinds, from KIND_ADD on; what is read or written after them uses them. */
-static json_t *
-write_kinds(struct json_writer *writer, const void *from)
-{
-	const struct nb_result *result = from;
-	json_t *array = json_array();
-	for (uint32_t kind = KIND_ADD; kind < NB_KINDS_MAX && result->kinds[kind][0] != '\0';
-		kind++)
-		json_add(writer, array, json_string(result->kinds[kind]));
-	writer->kinds = result->kinds;
-	return array;
-}
-
-static void
-read_kind(struct json_reader *reader, const json_t *json, void *into)
-{
-	struct nb_result *result = into;
-	const char *name = json_string_value(json);
-	if (name == NULL || name[0] == '\0' || strlen(name) >= NB_KIND_NAME)
-		json_bad(reader, "must be a name of at most %d characters", NB_KIND_NAME - 1);
-	else
-		memcpy(result->kinds[KIND_ADD + reader->place->index], name, strlen(name) + 1);
-}
-
-static void
-read_kinds(struct json_reader *reader, const json_t *json, void *into)
-{
-	struct nb_result *result = into;
-	json_each(reader, json, NB_KINDS_MAX - KIND_ADD, read_kind, into);
-	reader->kinds = (json_kind_names)result->kinds;
-}
-
-/** An array of those kinds of operations that there were. */
-static json_t *
-write_operations(struct json_writer *writer, const void *from)
-{
-	const struct job_measurement *measured =
-		&((const struct job_result_group *)from)->measured;
-	json_t *array = json_array();
-	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
-		const struct job_kind *it = &measured->kinds[kind];
-		if (!has_any(it))
-			continue;
-		json_t *object = json_object();
-		json_put(writer, object, "operation",
-			json_string(json_name(&json_kinds, writer->verb, writer->kinds, kind)));
-		json_put(writer, object, "throughput_ops_s",
-			json_from_real(result_rate((double)it->ops, measured->wall_ns)));
-		json_write_fields(writer, object, json_kind_fields, it);
-		json_add(writer, array, object);
-	}
-	return array;
-}
-
-static void
-read_operation(struct json_reader *reader, const json_t *json, void *into)
-{
-	struct job_measurement *measured = into;
-	const json_t *name = json_object_get(json, "operation");
-	JSON_ENTER(reader, place, "operation");
-	if (name == NULL)
-		json_bad(reader, "is missing");
-	struct job_kind *kind = &measured->kinds[json_to_name(reader, name, &json_kinds)];
-	if (has_any(kind))
-		json_bad(reader, "is there twice");
-	JSON_LEAVE(reader, place);
-	json_read_fields(reader, json, json_kind_fields, kind);
-}
-
-static void
-read_operations(struct json_reader *reader, const json_t *json, void *into)
-{
-	json_each(reader, json, SIZE_MAX, read_operation,
-		&((struct job_result_group *)into)->measured);
-}
-
-/** The first bytes of a key in hexadecimal. */
-static json_t *
-write_case_key(struct json_writer *writer, const void *from)
-{
-	const struct job_case *it = from;
-	uint32_t kept = it->key_size < JOB_CASE_BYTES ? it->key_size : JOB_CASE_BYTES;
-	char text[2 * JOB_CASE_BYTES + 1] = "";
-	(void)writer;
-	for (uint32_t i = 0; i < kept; i++)
-		snprintf(text + (size_t)2 * i, 3, "%02x", it->key[i]);
-	return json_string(text);
-}
-
-static void
-read_case_key(struct json_reader *reader, const json_t *json, void *into)
-{
-	struct job_case *it = into;
-	const char *text = json_is_null(json) ? "" : json_string_value(json);
-	size_t length = text != NULL ? strlen(text) : 1;
-	if (length % 2 != 0 || length > 2 * JOB_CASE_BYTES ||
-		strspn(text, "0123456789abcdefABCDEF") != length) {
-		json_bad(reader, "must be a text of at most %d hexadecimal bytes",
-			JOB_CASE_BYTES);
-		return;
-	}
-	for (size_t i = 0; i < length / 2; i++) {
-		char byte[3] = {text[2 * i], text[2 * i + 1], '\0'};
-		it->key[i] = (uint8_t)strtoul(byte, NULL, 16);
-	}
-}
-
-/** Null if there is none. */
-static json_t *
-write_sweep(struct json_writer *writer, const void *from)
-{
-	const struct record *record = from;
-	if (record->sweep.curve == NULL)
-		return json_null();
-	json_t *object = json_object();
-	json_write_fields(writer, object, json_sweep_fields, &record->sweep);
-	return object;
-}
-
-static void
-read_sweep(struct json_reader *reader, const json_t *json, void *into)
-{
-	struct record *record = into;
-	if (!json_is_null(json))
-		json_read_fields(reader, json, json_sweep_fields, &record->sweep);
-}
 
 /* clang-format off */
 
@@ -329,7 +134,7 @@ const struct json_field json_record_fields[] = {
 	FIELD_CHARS(record, "name", name, KEEP, "of vs: label of the contestant"),
 	FIELD_NUMBER(record, "is_merged", is_merged, KEEP, "of how many results it was merged; 0: of its own"),
 	FIELD_LIST(record, "intervals", intervals, interval_count, interval_fields, JSON_LIST_MAX, KEEP, "the lines of figures that were printed meanwhile", .flags = FIELD_SIZED),
-	FIELD_CUSTOM(record, "sweep", sweep, write_sweep, read_sweep, KEEP, "curve of latency over throughput; null: it is not the capacity of a sweep"),
+	FIELD_CUSTOM(record, "sweep", sweep, json_write_sweep, json_read_sweep, KEEP, "curve of latency over throughput; null: it is not the capacity of a sweep"),
 	END,
 };
 
@@ -458,7 +263,7 @@ const struct json_field json_latency_fields[] = {
 	FIELD_NUMBER(sample_latency, "p99_ns", p99_ns, KEEP, "99th percentile, ns; 0: too few"),
 	FIELD_NUMBER(sample_latency, "p999_ns", p999_ns, KEEP, "99.9th percentile, ns; 0: too few"),
 	FIELD_NUMBER(sample_latency, "max_ns", max_ns, KEEP, "upper end of the highest bucket, ns"),
-	FIELD_TEXT(sample_latency, "hdr", hdr, KEEP, "the histogram: HdrHistogram's V2 compressed encoding in base64, unit 1 ns", .flags = FIELD_MUST | FIELD_FILLED, .check = check_hdr),
+	FIELD_TEXT(sample_latency, "hdr", hdr, KEEP, "the histogram: HdrHistogram's V2 compressed encoding in base64, unit 1 ns", .flags = FIELD_MUST | FIELD_FILLED, .check = json_check_hdr),
 	END,
 };
 
@@ -608,7 +413,7 @@ const struct json_field json_measurement_fields[] = {
 	FIELD_NUMBER(measurement, "batch_bytes", batch_bytes, MOST, "keys and values that a thread gathered before it handed them over; not there: it handed over as there was room", .flags = FIELD_IF_USED),
 	FIELD_HISTOGRAM(measurement, "batch", batch, SUM, "times of batches: from handing operations over together until the last of them was reaped, ns; not there without a depth", .flags = FIELD_IF_USED),
 	FIELD_LIST(measurement, "by_thread", threads, thread_count, json_thread_fields, JSON_LIST_MAX, KEEP, "of a classic action, each thread; null: not known"),
-	FIELD_OBJECT(measurement, "series", series, json_series_fields, KEEP, "the run over time", .check = check_series),
+	FIELD_OBJECT(measurement, "series", series, json_series_fields, KEEP, "the run over time", .check = json_check_series),
 	END,
 };
 
@@ -662,7 +467,7 @@ static const struct json_field case_fields[] = {
 	FIELD_NUMBER(job_case, "version", version, KEEP, "of the value that was found"),
 	FIELD_NUMBER(job_case, "expected_version", expected, KEEP, "of the value that should have been"),
 	FIELD_NUMBER(job_case, "key_bytes", key_size, KEEP, "size of the key, bytes"),
-	FIELD_CUSTOM(job_case, "key", key, write_case_key, read_case_key, KEEP, "the first bytes of the key, hexadecimal"),
+	FIELD_CUSTOM(job_case, "key", key, json_write_case_key, json_read_case_key, KEEP, "the first bytes of the key, hexadecimal"),
 	END,
 };
 
@@ -703,7 +508,7 @@ const struct json_field json_kind_fields[] = {
 };
 
 const struct json_field json_group_fields[] = {
-	FIELD_CUSTOM(job_result_group, "throughput_ops_s", measured.ops, write_rate, read_nothing, KEEP, "operations per second of wall time; derived. null: not a finite number."),
+	FIELD_CUSTOM(job_result_group, "throughput_ops_s", measured.ops, json_write_rate, json_read_nothing, KEEP, "operations per second of wall time; derived. null: not a finite number."),
 	FIELD_CHARS(job_result_group, "name", name, KEEP, "of the group; of a classic action its verb"),
 	FIELD_NUMBER(job_result_group, "phase", phase, KEEP, "groups of equal phase ran side by side, phases one after the other"),
 	FIELD_FLAG(job_result_group, "is_background", is_background, KEEP, "it ran until the other groups of its phase were done"),
@@ -743,7 +548,7 @@ const struct json_field json_group_fields[] = {
 	FIELD_CHARS(job_result_group, "trace", measured.trace, FILL, "what was read of a trace; empty: there was none"),
 	FIELD_OBJECT(job_result_group, "trace_counts", measured.trace_counts, trace_fields, KEEP, "What came of reading the trace.", .flags = FIELD_SIZED),
 	FIELD_OBJECT(job_result_group, "findings", measured.findings, job_findings_fields, KEEP, "What verification found."),
-	FIELD_CUSTOM(job_result_group, "operations", measured.kinds, write_operations, read_operations, KEEP, "the kinds of operations that there were"),
+	FIELD_CUSTOM(job_result_group, "operations", measured.kinds, json_write_operations, json_read_operations, KEEP, "the kinds of operations that there were"),
 	FIELD_LIST(job_result_group, "by_thread", measured.threads, measured.thread_count, json_thread_fields, JSON_LIST_MAX, KEEP, "each thread; null: not known"),
 	END,
 };
@@ -753,13 +558,13 @@ const struct json_field json_group_fields[] = {
 static const struct json_field note_fields[] = {
 	FIELD_NAME(result_note, "scope", is_of_job, scopes, KEEP, "whether it is of every run or of jobs alone"),
 	FIELD_CHARS(result_note, "id", id, KEEP, "identifier, which stays the same whatever the text says"),
-	FIELD_CUSTOM(result_note, "weight", id, write_weight, read_nothing, KEEP, "whether a reader who does not know it is misled"),
+	FIELD_CUSTOM(result_note, "weight", id, json_write_weight, json_read_nothing, KEEP, "whether a reader who does not know it is misled"),
 	FIELD_FILLED_TEXT(result_note, "text", text, KEEP, "the sentence"),
 	END,
 };
 
 const struct json_field json_result_fields[] = {
-	FIELD_CUSTOM(nb_result, "kinds", kinds, write_kinds, read_kinds, KEEP, "names of the job's own kinds of operations; only with such operations", .flags = FIELD_IF_USED),
+	FIELD_CUSTOM(nb_result, "kinds", kinds, json_write_kinds, json_read_kinds, KEEP, "names of the job's own kinds of operations; only with such operations", .flags = FIELD_IF_USED),
 	FIELD_BORROWED(nb_result, "mininb", version, KEEP, "version of mininb that ran it"),
 	FIELD_PART("engine", json_engine_fields, KEEP, "the engine"),
 	FIELD_TEXTS(nb_result, "servers", servers.items, servers.count, JSON_LIST_MAX, KEEP, "addresses of the servers that the engine was a client of; not there: it was none", .flags = FIELD_IF_USED),
