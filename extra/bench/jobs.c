@@ -41,7 +41,7 @@ static const struct mix {
 		{"read=99", "txn-read=1", "items=uniform:2..500"}},
 	{"99 % of reads, 1 % of transactions of a zipfian number of reads",
 		{"read=99", "txn-read=1", "items=zipfian:2..500"}},
-	/* a law near the published histogram of its read transactions: mean 19, median 4 */
+	/* a law near the published histogram of its read transactions: mean 20 for 19, median 4 */
 	{"99 % of reads, 1 % of transactions as large as TAOBench's",
 		{"read=99", "txn-read=1", "items=pareto:1.9,1.5,2..500"}},
 	{"transactions of 2..500 reads alone", {"txn-read=100", "items=uniform:2..500"}, 251},
