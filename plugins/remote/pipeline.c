@@ -12,7 +12,8 @@
  *
  * A request that is sent again (a cluster that moves keys) must not overtake, nor be overtaken
  * by, another one of its key. So from the first such reply on nothing new is taken until all
- * requests in flight are answered; then those that were refused are sent in their old order.
+ * requests in flight are answered; then those that were refused are sent in the order of their
+ * refusals, which for each key is the order in which they were taken.
  */
 #include "pipeline.h"
 
@@ -21,7 +22,6 @@
 enum {
 	LIMIT = 64,   /* of submit, where the host names no number */
 	WAITING = 64, /* slots of waiting verbs */
-	LINE = 64,    /* of a cache */
 	PUSH_BYTES = 256 << 10,
 	AGAIN_NS = 100000 /* how often it is looked whether a request may be sent again */
 };
@@ -271,10 +271,7 @@ note_again(struct pipeline *pipeline, struct flying *flying)
 		pipeline->again_ns = again_ns;
 	flying->is_again = false;
 	flying->wait_ns = 0;
-	uint32_t i = pipeline->again_count++;
-	for (; i > 0 && pipeline->slots[pipeline->again[i - 1]].number > flying->number; i--)
-		pipeline->again[i] = pipeline->again[i - 1];
-	pipeline->again[i] = slot_of(pipeline, flying);
+	pipeline->again[pipeline->again_count++] = slot_of(pipeline, flying);
 }
 
 /** A reply of the oldest request of a server was decoded. */
