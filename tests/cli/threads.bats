@@ -55,15 +55,15 @@ with_interface()
 
 @test "--pinirq moves network interrupts during a run, and back at its end and at signals" {
 	(with_interface true) 2>/dev/null || skip 'may not mount'
-	[[ $(</sys/devices/system/cpu/online) == 0-* && $(nproc) -ge 2 ]] || skip 'has one CPU'
+	[[ $(</sys/devices/system/cpu/online) == *-* ]] || skip 'has one CPU'
 	local signal run=(run -d memory -w ycsb-c --records=100 --pin --pinirq=eth7)
 	for signal in INT TERM; do
 		(with_interface "$MININB" "${run[@]}" --duration=10m) >out 2>err 3>&- &
 		# shellcheck disable=SC2034 # for stop
 		pid=$!
-		wait_until grep -qx '[1-9][0-9]*' irq/77/smp_affinity_list
+		wait_until grep -qx '[0-9]*' irq/77/smp_affinity_list
 		stop "$signal"
-		matches "$stderr" '^mininb: moved 1 network interrupt until the end: 77 from CPU 0-1 to [1-9]'
+		matches "$stderr" '^mininb: moved 1 network interrupt until the end: 77 from CPU 0-1 to [0-9]'
 		equals "$(<irq/77/smp_affinity_list)" 0-1
 	done
 	run -0 --separate-stderr with_interface "$MININB" "${run[@]}" -c 1000
