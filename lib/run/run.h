@@ -522,6 +522,10 @@ run_start_target(struct nb_run *run);
 NB_MUST_CHECK int
 run_stop_target(struct nb_run *run, int rc);
 
+/** Look at some records that the run expects of servers: NB_ERR_DATA if they hold other data. */
+NB_MUST_CHECK int
+run_probe(struct nb_run *run);
+
 /** All that the engine connects to. */
 const struct addresses *
 run_addresses(const struct nb_run *run);

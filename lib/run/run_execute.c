@@ -406,6 +406,8 @@ execute_here(struct nb_run *run)
 		return rc;
 	rc = load_unkept(run);
 	if (rc == NB_OK)
+		rc = run_probe(run);
+	if (rc == NB_OK)
 		rc = run_phases(run);
 	if (rc == NB_OK)
 		rc = run_settle(run);

@@ -86,6 +86,19 @@ serve()
 	contains "$output" "Not found         : 0"
 }
 
+@test "servers with the data of another workload, or in another order, are refused before the run" {
+	serve unix:one unix:two
+	mininb 0 load -w ycsb-c -d "$kept" --set records=400 --servers=unix:one,unix:two
+	mininb 0 run -w ycsb-c -d "$kept" --set records=400 --servers=unix:one,unix:two
+	mininb 3 run -w ycsb-c -d "$kept" --set records=400 --servers=unix:two,unix:one
+	contains "$stderr" "of 64 records that mininb looked at before the run, 64 are missing and 0 hold other data"
+	equals "$output" ''
+	mininb 3 run -w ycsb-c -d "$kept" --set records=400 --set value-size=50 --servers=unix:one,unix:two
+	contains "$stderr" "0 are missing and 64 hold other data"
+	mininb 3 run -w ycsb-c -d "$kept" --set records=400 --servers=unix:two,unix:one --force
+	contains "$output" "Action"
+}
+
 @test "--fresh empties the servers by the engine's own reset" {
 	serve unix:one
 	mininb 0 keys -c 100

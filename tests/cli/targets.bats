@@ -169,12 +169,12 @@ job()
 
 @test "a server that is never ready, and ignores its stop signal, is killed" {
 	job <<-END
-		command = $MININB_TEST_SERVER --print hello --ignore TERM unix:{socket_dir}/other
-		start-timeout = 1s
+		command = sh -c "trap '' TERM; echo hello; sleep 1000" server.py {dir}
+		start-timeout = 2s
 		stop-timeout = 100ms
 	END
 	mininb 1 run -w ./job.ini -d "$served"
-	contains "$stderr" "the served server is not ready after 1s (start-timeout), after it had printed: hello ("
+	contains "$stderr" "the served server is not ready after 2s (start-timeout), after it had printed: hello ("
 	nobody_is_left
 }
 
