@@ -29,8 +29,8 @@
 # A suite counts as many tests as Meson's testlog.json holds, any other check
 # counts as one. A stage that cannot be built is one failed test.
 #
-# Each test ends at a limit of its own, and all of it at $MININB_TEST_LIMIT, 75m unless that is
-# set: what is running then has failed.
+# Each test ends at a limit of its own. Without a terminal all of it ends at $MININB_TEST_LIMIT,
+# 75m unless that is set: what is running then has failed.
 #
 # Exit status: 0 nothing failed; 1 something did; 2 wrong usage; 124 the limit was reached.
 set -euo pipefail
@@ -639,7 +639,8 @@ main()
 		[[ " $stages " == *" $stage "* ]] ||
 			usage_error "unknown stage $stage: there are $stages"
 	done
-	if [[ -z ${MININB_TEST_LIMITED-} ]]; then
+	# timeout starts a process group, which ^C of a terminal would not reach.
+	if [[ -z ${MININB_TEST_LIMITED-} && ! -t 0 ]]; then
 		export MININB_TEST_LIMITED=yes
 		exec timeout --kill-after=1m "$limit" "$0" "$@"
 	fi
