@@ -94,6 +94,22 @@ run_options_of(
 	return STATUS_DONE;
 }
 
+/** Writes the report beside what private servers printed. */
+static void
+keep_log(
+	const struct nb_run *run, const struct nb_result *result, const struct failure *failure)
+{
+	const char *path = nb_run_client_log(run);
+	FILE *log = path != NULL ? fopen(path, "ae") : NULL;
+	if (log == NULL)
+		return;
+	bool is_written = result == NULL || nb_result_write_text(result, log, 0) == 0;
+	if (failure->code != 0)
+		fprintf(log, "mininb: %s\n", failure->text);
+	if (fclose(log) != 0 || !is_written)
+		message_error("%s: the report could not be written there", path);
+}
+
 /** Prints the result, if there is one. Its absence is a failure only if the run succeeded. */
 static int
 print_result(const struct options *options, const struct nb_run *run,
@@ -102,11 +118,14 @@ print_result(const struct options *options, const struct nb_run *run,
 	int rc = nb_results_add_run(sink->results, run, "");
 	if (rc == 0)
 		rc = nb_results_set_intervals(sink->results, lines.items, lines.count);
-	if (rc < 0)
+	if (rc < 0) {
+		keep_log(run, NULL, failure);
 		return failure->code == 0 ? message_last_failure(rc) : STATUS_FAILED;
+	}
 	if (failure->code != 0)
 		nb_results_set_end(sink->results, failure->text);
 	const struct nb_result *result = nb_results_last(sink->results);
+	keep_log(run, result, failure);
 	rc = nb_result_write_text(result, output_text(), output_flags(options));
 	if (sink->summary != NULL)
 		nb_result_summarize(result, sink->summary);

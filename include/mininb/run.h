@@ -237,6 +237,13 @@ nb_run_new(struct nb_run **out, const struct nb_run_options *options);
 NB_MUST_CHECK int
 nb_run_execute(struct nb_run *run);
 
+/**
+ * File for what the client of private servers reports, beside what they print, in a directory
+ * that the run has made; NULL: there are no such servers. Lives as long as the run.
+ */
+const char *
+nb_run_client_log(const struct nb_run *run);
+
 /** NULL is fine. */
 void
 nb_run_delete(struct nb_run *run);

@@ -440,6 +440,7 @@ nb_run_delete(struct nb_run *run)
 	target_spec_destroy(&run->target_spec);
 	addresses_destroy(&run->servers);
 	free(run->logs);
+	free(run->client_log);
 	engine_forget_placeholders(run->placeholders);
 	measurement_destroy(&run->measured);
 	sampler_delete(run->sampler);

@@ -290,6 +290,7 @@ struct nb_run {
 	bool is_emptied;   /* they have what such a run has left */
 	char stamp[24];    /* of its directories for logs */
 	char *logs;        /* of servers; owned; NULL: there is no target */
+	char *client_log;  /* owned; NULL likewise */
 	struct placeholder *placeholders; /* {option:NAME}; owned as its texts are */
 	uint32_t durability;              /* given: a level, never NB_DUR_AUTO */
 	char *path;                       /* of the database */

@@ -2,7 +2,8 @@
 /*
  * The servers of a run. Private ones are started before the database is opened, and stopped when
  * what was written was read back, so one start serves all phases. What they print goes to
- * <path>/logs/server/<time>/<engine>.log, and `latest` leads to the last time.
+ * <path>/logs/server/<time>/<engine>.log, and `latest` leads to the last time; the client's report
+ * goes to logs/client in the same way.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,38 @@ link_latest(const char *directory)
 	return rc;
 }
 
+/** A directory, and the link to it. */
+static int
+make_logs(const char *directory)
+{
+	int rc = nb_tree_make(directory);
+	return rc == NB_OK ? link_latest(directory) : rc;
+}
+
+/** For the client's report, in a directory of the same time. */
+static int
+make_client_log(struct nb_run *run)
+{
+	char *directory;
+	if (asprintf(&directory, "%s/logs/client/%s", run->options.path, run->stamp) < 0)
+		return error_memory();
+	int rc = make_logs(directory);
+	if (rc == NB_OK &&
+		asprintf(&run->client_log, "%s/%s.log", directory, run->engine->table.name) <
+			0) {
+		run->client_log = NULL;
+		rc = error_memory();
+	}
+	free(directory);
+	return rc;
+}
+
+const char *
+nb_run_client_log(const struct nb_run *run)
+{
+	return run->client_log;
+}
+
 int
 run_start_target(struct nb_run *run)
 {
@@ -76,9 +109,9 @@ run_start_target(struct nb_run *run)
 		return NB_OK;
 	run_begin_phase(run, "start server");
 	run_tell(run, 0, 0);
-	int rc = nb_tree_make(run->logs);
+	int rc = make_logs(run->logs);
 	if (rc == NB_OK)
-		rc = link_latest(run->logs);
+		rc = make_client_log(run);
 	return rc == NB_OK ? target_start(run->target) : rc;
 }
 

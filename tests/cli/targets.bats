@@ -41,6 +41,7 @@ job()
 	matches "$output" 'Server  *: unix:/[^ ]*mininb-server-'
 	contains "$output" "start server "
 	contains "$(<nb/logs/server/latest/served.log)" "stopped in order"
+	contains "$(<nb/logs/client/latest/served.log)" "$(grep -o 'Server  .*' <<<"$output")"
 	nobody_is_left
 	run ! compgen -G "$(sed -n 's/^Server *: unix:\(.*\)\/s$/\1/p' <<<"$output")"
 }
