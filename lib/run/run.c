@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "run/backoff.h"
+#include "run/flight.h"
 #include "run/run.h"
 #include "run/sampler.h"
 #include "workload/job.h"
@@ -113,6 +114,22 @@ action_of(const struct nb_run *run, const struct job_part *part)
 	return is_untimed ? "loading" : nb_verb_name(run->workload.verb);
 }
 
+/** Nobody times the loading for a run, so a server is loaded with many requests in flight. */
+static uint32_t
+depth_of(const struct nb_run *run, const struct nb_group *group)
+{
+	enum { UNTIMED_DEPTH = 64 };
+	const struct nb_engine *engine = &run->engine->table;
+	bool is_untimed = group == run->job->load && run->options.what == NB_JOB_RUN &&
+		!run->is_replay;
+	return is_untimed && group->depth == 1 && group->latency == NB_LATENCY_EACH &&
+			(engine->caps & NB_CAP_REMOTE) != 0 && engine->submit != NULL &&
+			engine->reap != NULL &&
+			run_request_bytes(run, group) <= FLIGHT_BYTES_MAX / UNTIMED_DEPTH
+		? UNTIMED_DEPTH
+		: group->depth;
+}
+
 /** All that workers of the group share; needs the clock. */
 static int
 create_part(struct nb_run *run, struct job_part *part, const struct nb_group *group,
@@ -169,7 +186,7 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 		.threads = threads,
 		.before = is_load ? 0 : threads * job->shard,
 		.of_all = threads * shards_of(job, group),
-		.depth = group->depth,
+		.depth = depth_of(run, group),
 		.batch_bytes = group->batch_bytes,
 		.timeout_ticks = run->options.op_timeout_ns > 0
 			? clock_ticks(clock, run->options.op_timeout_ns)
