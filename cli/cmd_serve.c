@@ -13,7 +13,7 @@
 static struct {
 	const char *listen;
 	uint64_t connections, value_max, buffer_max, spin_ns;
-	bool may_reset;
+	bool may_reset, is_async;
 } own;
 
 #define INTO(name) .into = &own.name
@@ -41,6 +41,11 @@ static const struct option_row own_options[] = {
 			"threads have CPUs that the clients do not use."},
 	{.name = "allow-reset", .type = OPTION_FLAG, .group = GROUP_DATA, INTO(may_reset),
 		.help = "let clients remove all records (FLUSHALL, or --fresh of the driver net)"},
+	{.name = "async", .type = OPTION_FLAG, .group = GROUP_MEASURE, INTO(is_async),
+		.help = "keep requests in flight in the engine instead of waiting for each batch",
+		.detail = "For engines that wait for storage: a request that waits does not "
+			"delay other connections. RESP clients get their answers in order; the "
+			"driver net takes late answers out of order."},
 	{.name = NULL},
 };
 /* clang-format on */
@@ -98,6 +103,7 @@ serve_options_of(const struct options *options)
 	serve.spin_ns = own.spin_ns;
 	serve.is_pinned = options->is_pinned;
 	serve.may_reset = own.may_reset;
+	serve.is_async = own.is_async;
 	serve.ready = print_ready;
 	return serve;
 }

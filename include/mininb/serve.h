@@ -42,6 +42,8 @@ struct nb_serve_options {
 	uint32_t may_reset;   /* clients may remove all records */
 	nb_serve_ready_fn ready;
 	void *ready_arg;
+	uint32_t is_async; /* submit requests; answers need not wait for other connections' */
+	uint32_t spare_u32;
 };
 
 #define NB_SERVE_OPTIONS_INIT \

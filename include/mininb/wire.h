@@ -31,6 +31,11 @@
  *     NB_OK of an execute    for each step a byte as here, of a get with u32 size and value
  *     negative               u16 size, then the text of the failure
  *
+ * Late answers. A server that keeps requests in flight may answer a request of a batch with
+ * NB_WIRE_MAY_BE_LATE by the byte NB_WIRE_LATE alone: it is not done yet. Its answer follows in
+ * an NB_WIRE_BATCH with the status NB_WIRE_FOLLOWS, whose answers each begin with a u32, the number
+ * of the request: requests of a connection count from 0, without refused ones.
+ *
  * View. Each batch carries the number of the view that the client knows. If the server's is
  * another one, it does nothing and answers one batch with the status NB_WIRE_VIEW, the new view
  * and the same count, without answers; the client sends these requests again. The view changes
@@ -58,18 +63,20 @@ enum {
 };
 
 /** Of nb_wire_head.flags. */
-#define NB_WIRE_FIXED (1u << 0) /* requests: all keys, and all values, have one size */
+#define NB_WIRE_FIXED (1u << 0)       /* requests: all keys, and all values, have one size */
+#define NB_WIRE_MAY_BE_LATE (1u << 1) /* requests: the client takes late answers */
 
 /** Of an answer: nb_wire_head.flags is the status. */
 enum {
 	NB_WIRE_DONE = 0,
 	NB_WIRE_VIEW = 1, /* a batch was refused: its view is not the server's */
 	NB_WIRE_FAILED =
-		2,         /* `count` bytes of text say why; key_size is the failure, negated */
-	NB_WIRE_BROKEN = 3 /* the same, and the server closes the connection */
+		2, /* `count` bytes of text say why; key_size is the failure, negated */
+	NB_WIRE_BROKEN = 3, /* the same, and the server closes the connection */
+	NB_WIRE_FOLLOWS = 4 /* late answers, each with the number of its request */
 };
 
-enum { NB_WIRE_SIZED = 5 };
+enum { NB_WIRE_SIZED = 5, NB_WIRE_LATE = 6 };
 
 /** 24 bytes. */
 struct nb_wire_head {

@@ -31,7 +31,7 @@ struct call {
 static void
 add_error(const struct call *call, const char *text)
 {
-	window_run(call->window, call->out);
+	window_finish(call->window, call->out);
 	resp_add_error(call->out, "ERR", text);
 }
 
@@ -148,7 +148,7 @@ static void
 set_if_there(const struct call *call)
 {
 	struct nb_slice key = call->words[1], value = call->words[2];
-	window_run(call->window, call->out);
+	window_finish(call->window, call->out);
 	gate_close(call->window->gate);
 	int rc = do_request(call, NB_REQ_GET, key, value, NULL);
 	bool is_there = rc == NB_OK;
@@ -242,6 +242,7 @@ do_mset(const struct call *call)
 	}
 	if (!check_keys(call, 2))
 		return;
+	window_finish(call->window, call->out);
 	gate_close(call->window->gate);
 	int rc = put_all(call);
 	gate_open(call->window->gate);
@@ -259,6 +260,7 @@ count_keys(const struct call *call, uint32_t verb)
 	int rc = NB_OK;
 	if (!check_keys(call, 1))
 		return;
+	window_finish(call->window, call->out);
 	gate_enter(call->window->gate, call->window->id);
 	for (size_t i = 1; i < call->count && (rc == NB_OK || rc == NB_NOT_FOUND); i++) {
 		rc = do_request(call, verb, call->words[i], (struct nb_slice){NULL, 0}, NULL);
@@ -317,6 +319,7 @@ add_to(const struct call *call, int64_t by)
 	const char *wrong = NULL;
 	if (!check_key(call, call->words[1]))
 		return;
+	window_finish(call->window, call->out);
 	gate_close(call->window->gate);
 	int rc = increment(call, call->words[1], by, &sum, &wrong);
 	gate_open(call->window->gate);
@@ -492,6 +495,7 @@ do_scan(const struct call *call)
 	}
 	if (from == 0)
 		conn->scan_key.size = 0;
+	window_finish(call->window, call->out);
 	int rc = scan_some(call, &scan);
 	if (rc < 0) {
 		add_error(call, window_failure(call->window, rc));
@@ -749,7 +753,8 @@ refuse_command(const struct call *call, const struct command *command)
 	add_error(call, text);
 }
 
-static void
+/** false: it is to come again when the requests before it are answered. */
+static bool
 run_command(const struct call *call)
 {
 	const struct command *command = call->words[0].size > 0 ? find_command(call->words[0])
@@ -757,12 +762,15 @@ run_command(const struct call *call)
 	if (command == NULL || call->count < command->least ||
 		(command->most > 0 && call->count > command->most)) {
 		refuse_command(call, command);
-		return;
+		return true;
 	}
 	bool is_gathered = command->run == do_get || command->run == do_set;
 	if (!is_gathered) /* these do what is there themselves, or answer in their turn */
 		window_run(call->window, call->out);
+	if (!is_gathered && call->conn->async.first != NULL)
+		return false;
 	command->run(call);
+	return true;
 }
 
 static void
@@ -783,18 +791,20 @@ resp_serve(struct conn *conn, const char *bytes, size_t size)
 	while (!conn->is_ending && !conn->is_waiting && thread->out.size < OUTPUT_PAUSE) {
 		int rc = resp_parse(&thread->args, &conn->resp, bytes + used, size - used,
 			word_max, &length, &error);
-		if (rc != RESP_WHOLE)
+		if (rc == RESP_PART)
 			window_run(call.window, call.out);
-		if (rc == RESP_BROKEN)
+		if (rc == RESP_BROKEN) {
+			window_finish(call.window, call.out);
 			break_off(conn, error);
+		}
 		conn->need = length;
 		if (rc != RESP_WHOLE)
 			break;
-		used += length;
 		call.words = thread->args.items;
 		call.count = thread->args.count;
-		if (call.count > 0)
-			run_command(&call);
+		if (call.count > 0 && !run_command(&call))
+			break;
+		used += length;
 	}
 	window_run(call.window, call.out);
 	return used;

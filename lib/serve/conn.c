@@ -72,6 +72,8 @@ conn_close(struct conn *conn)
 		conn->next->previous = conn->previous;
 	if (thread->errand_of == conn)
 		thread->errand_of = NULL; /* it is done, and nobody hears of it */
+	if (thread->window.async != NULL)
+		async_forget(thread->window.async, conn);
 	forget(conn, &conn->in);
 	forget(conn, &conn->out);
 	bytes_free(&conn->scan_key);
@@ -136,7 +138,7 @@ send_answers(struct conn *conn)
 		thread->dropped++;
 	}
 	if (out->size > 0 && !conn->is_broken) {
-		size_t sent = send_some(conn, out->data, out->size);
+		size_t sent = conn->out.size > 0 ? 0 : send_some(conn, out->data, out->size);
 		if (sent < out->size && !conn->is_broken &&
 			!keep(conn, &conn->out, out->data + sent, out->size - sent)) {
 			conn->is_broken = true;
@@ -171,8 +173,14 @@ serve_bytes(struct conn *conn, const char *bytes, size_t size)
 	if (conn->protocol == PROTOCOL_UNKNOWN && size > 0)
 		conn->protocol = (uint8_t)bytes[0] == NB_WIRE_MAGIC ? PROTOCOL_WIRE
 								    : PROTOCOL_RESP;
+	struct async *async = conn->thread->window.async;
+	if (async != NULL)
+		async->conn = conn;
 	size_t used = conn->protocol == PROTOCOL_WIRE ? wire_serve(conn, bytes, size)
 						      : resp_serve(conn, bytes, size);
+	if (async != NULL)
+		async->conn = NULL;
+	conn->is_behind = conn->async.first != NULL;
 	send_answers(conn);
 	return used;
 }
@@ -181,7 +189,8 @@ serve_bytes(struct conn *conn, const char *bytes, size_t size)
 static bool
 may_go_on(const struct conn *conn)
 {
-	return !conn->is_broken && !conn->is_ending && !conn->is_waiting && conn->out.size == 0;
+	return !conn->is_broken && !conn->is_ending && !conn->is_waiting && !conn->is_behind &&
+		conn->out.size == 0;
 }
 
 /** Do what is in [bytes, +size), of which the last `kept` bytes are kept if they are not used. */
@@ -286,6 +295,23 @@ conn_wake(struct conn *conn)
 	settle(conn);
 }
 
+static void
+send_flown(struct conn *conn)
+{
+	async_flush(conn);
+	send_answers(conn);
+	conn->is_behind = conn->async.first != NULL;
+}
+
+void
+conn_answer(struct conn *conn)
+{
+	send_flown(conn);
+	if (may_go_on(conn) && conn->in.size > 0)
+		serve_kept(conn);
+	settle(conn);
+}
+
 void
 conn_resume(struct conn *conn)
 {
@@ -299,8 +325,12 @@ conn_resume(struct conn *conn)
 void
 conn_finish(struct conn *conn)
 {
-	if (send_waiting(conn) && conn->in.size > 0 && may_go_on(conn))
-		serve_kept(conn);
+	do {
+		async_drain(conn->thread->window.async);
+		send_flown(conn);
+		if (send_waiting(conn) && conn->in.size > 0 && may_go_on(conn))
+			serve_kept(conn);
+	} while (conn->async.flying > 0);
 	conn->is_ending = true;
 	settle(conn);
 }

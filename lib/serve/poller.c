@@ -6,6 +6,9 @@
  * thread polls for so long without sleeping; on a CPU that it shares this only takes time from
  * the clients.
  *
+ * While requests are in flight (async.h) a thread alternates between its connections and waits of
+ * REAP_NS for the engine, since one call cannot wait for both.
+ *
  * A thread returns from thread_serve() with its session open when the server pauses (an errand
  * for the whole database), and comes back; its connections stay.
  */
@@ -20,7 +23,7 @@
 #include "run/run.h"
 #include "serve/server.h"
 
-enum { EVENTS = 64, TICK_MS = 1, IDLE_MS = 1000 };
+enum { EVENTS = 64, TICK_MS = 1, IDLE_MS = 1000, REAP_NS = 100000 };
 #define FINISH_NS UINT64_C(1000000000) /* for clients to take their answers, at the end */
 
 void
@@ -91,6 +94,11 @@ wait_events(struct thread *thread, struct epoll_event *events)
 	int count = epoll_wait(thread->epoll, events, EVENTS, 0);
 	if (count != 0)
 		return count;
+	struct async *async = thread->window.async;
+	if (async != NULL && async->count > 0) {
+		async_reap(async, REAP_NS);
+		return 0;
+	}
 	for (uint64_t begin_ns = spin_ns > 0 ? clock_monotonic() : 0;
 		spin_ns > 0 && clock_monotonic() - begin_ns < spin_ns;) {
 		count = epoll_wait(thread->epoll, events, EVENTS, 0);
@@ -106,6 +114,20 @@ wait_events(struct thread *thread, struct epoll_event *events)
 	return epoll_wait(thread->epoll, events, EVENTS, IDLE_MS);
 }
 
+/** Send what the engine has answered meanwhile. */
+static void
+send_flown(struct thread *thread)
+{
+	struct async *async = thread->window.async;
+	struct conn *conn;
+	while (async != NULL && (conn = async->listed) != NULL &&
+		!must_return(thread->server)) {
+		async->listed = conn->async.next_listed;
+		conn->async.is_listed = false;
+		conn_answer(conn);
+	}
+}
+
 static void
 serve_events(struct thread *thread)
 {
@@ -117,6 +139,9 @@ serve_events(struct thread *thread)
 		else if (!must_return(thread->server))
 			conn_wake(events[i].data.ptr);
 	}
+	if (thread->window.async != NULL)
+		async_reap(thread->window.async, 0);
+	send_flown(thread);
 }
 
 void
@@ -169,6 +194,7 @@ end_session(struct thread *thread)
 {
 	if (thread->window.session == NULL)
 		return;
+	async_drain(thread->window.async);
 	int rc = thread->server->engine.session_close(thread->window.session);
 	thread->window.session = NULL;
 	if (rc < 0)
@@ -197,8 +223,10 @@ thread_serve(void *arg, uint32_t id, int phase)
 		return;
 	}
 	end_errand(thread);
+	send_flown(thread);
 	while (!must_return(server))
 		serve_events(thread);
+	async_drain(thread->window.async);
 	if (__atomic_load_n(&server->is_ending, __ATOMIC_ACQUIRE) != 0) {
 		finish(thread);
 		end_session(thread);

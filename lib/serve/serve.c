@@ -60,6 +60,10 @@ check(struct server *server)
 	if (options->value_max == 0 || options->value_max > NB_VALUE_SIZE_MAX)
 		return error_set(
 			NB_ERR_USAGE, "max-value: must be 1 to %u bytes", NB_VALUE_SIZE_MAX);
+	if (options->is_async != 0 && (engine->submit == NULL || engine->reap == NULL))
+		return error_set(NB_UNSUPPORTED,
+			"async: %s cannot keep requests in flight; leave --async out",
+			engine->name);
 	server->durability = options->durability == NB_DUR_AUTO
 		? engine_auto_durability(engine, options->path)
 		: options->durability;
@@ -146,7 +150,8 @@ open_database(struct server *server)
 		.options = server->values,
 		.cache_bytes = server->options.cache_bytes,
 		.sessions = server->options.threads,
-		.durability = server->durability};
+		.durability = server->durability,
+		.inflight_ops = server->options.is_async != 0 ? FLIGHTS : 0};
 	error_set(NB_OK, "%s", "");
 	int rc = server->engine.open(&server->db, &args);
 	process_return_to_directory();
@@ -176,6 +181,11 @@ create_thread(struct server *server, uint32_t id)
 	thread->id = id;
 	window_create(&thread->window, &server->engine, &server->gate, id);
 	thread->read = malloc(READ_SIZE);
+	if (server->options.is_async != 0) {
+		thread->window.async = async_new(&thread->window);
+		if (thread->window.async == NULL)
+			return error_memory();
+	}
 	thread->epoll = epoll_create1(EPOLL_CLOEXEC);
 	thread->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (thread->read == NULL)
@@ -213,6 +223,7 @@ destroy_threads(struct server *server)
 		thread_drop_all(thread);
 		bytes_free(&thread->out);
 		bytes_free(&thread->errand.text);
+		async_delete(thread->window.async);
 		free(thread->args.items);
 		free(thread->read);
 		if (thread->epoll >= 0)

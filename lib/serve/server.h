@@ -7,6 +7,7 @@
 
 #include "run/marker.h"
 #include "run/worker_pool.h"
+#include "serve/async.h"
 #include "serve/bytes.h"
 #include "serve/gate.h"
 #include "serve/resp.h"
@@ -58,9 +59,11 @@ struct conn {
 	bool is_ending;    /* nothing more is read; it is closed when `out` is empty */
 	bool is_broken;    /* it is closed at once */
 	bool is_waiting;   /* for an errand */
+	bool is_behind;    /* waits for its requests that are in flight */
 	bool is_throttled; /* epoll waits for room to write, not for requests */
 	struct resp_state resp;
 	struct wire_state wire;
+	struct async_conn async;
 	uint64_t cursor;       /* of the last SCAN of RESP, and */
 	struct bytes scan_key; /* the last key that it has seen */
 };
@@ -138,6 +141,10 @@ conn_begin(struct thread *thread, struct conn *conn);
 /** Epoll says that something can be read or written. The connection may be gone afterwards. */
 void
 conn_wake(struct conn *conn);
+
+/** Requests that were in flight are answered: send that and go on. */
+void
+conn_answer(struct conn *conn);
 
 /** Its errand is done: it goes on. */
 void

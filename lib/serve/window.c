@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "serve/async.h"
 #include "serve/resp.h"
 
 /* Answers of a window beyond which the next one is shorter: values are lent together. */
@@ -261,6 +262,13 @@ add_reply(struct bytes *out, struct window *window, const struct window_op *op,
 		add_resp(out, window, op, value);
 }
 
+void
+window_add_reply(struct window *window, const struct window_op *op, struct nb_slice value,
+	struct bytes *out)
+{
+	add_reply(out, window, op, value);
+}
+
 /** Answers in their order. Gets that were not done together are done here. */
 static void
 add_replies(struct window *window, struct bytes *out, bool is_together)
@@ -288,12 +296,10 @@ add_replies(struct window *window, struct bytes *out, bool is_together)
 		window_release(window);
 }
 
-void
-window_run(struct window *window, struct bytes *out)
+static void
+run_now(struct window *window, struct bytes *out)
 {
 	size_t before = out->size;
-	if (window->count == 0)
-		return;
 	gate_enter(window->gate, window->id);
 	if (window->gets < window->count)
 		do_writes(window);
@@ -303,9 +309,28 @@ window_run(struct window *window, struct bytes *out)
 		window->most = window->most > 1 ? window->most / 2 : 1;
 	else if (window->count == window->most && window->most < WINDOW_MAX)
 		window->most *= 2;
-	window->count = window->gets = 0;
 	window->counts.batches++;
+}
+
+void
+window_run(struct window *window, struct bytes *out)
+{
+	if (window->count == 0)
+		return;
+	if (window->async != NULL)
+		async_run(window->async);
+	else
+		run_now(window, out);
+	window->count = window->gets = 0;
 	memset(window->wanted, 0, sizeof(window->wanted));
+}
+
+void
+window_finish(struct window *window, struct bytes *out)
+{
+	window_run(window, out);
+	if (window->async != NULL)
+		async_finish(window->async);
 }
 
 /* ---- requests ---- */

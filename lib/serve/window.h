@@ -35,10 +35,13 @@ struct serve_counts {
 	uint64_t batches;  /* windows */
 };
 
+struct async;
+
 struct window {
 	const struct nb_engine *engine;
 	struct nb_session *session;
 	struct gate *gate;
+	struct async *async; /* NULL: requests are done at once */
 	uint32_t id;         /* of the thread */
 	uint32_t most;       /* requests now: fewer where values are long */
 	uint32_t value_size; /* of a get, that REPLY_WIRE writes without its size */
@@ -59,6 +62,15 @@ window_create(
 /** Do what is there and write its answers. */
 void
 window_run(struct window *window, struct bytes *out);
+
+/** The same, and wait for all answers of the connection: what is written now follows them. */
+void
+window_finish(struct window *window, struct bytes *out);
+
+/** Append the answer of a request. */
+void
+window_add_reply(struct window *window, const struct window_op *op, struct nb_slice value,
+	struct bytes *out);
 
 /** Add a request, whose bytes stay until the window has run. */
 void

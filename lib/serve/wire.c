@@ -39,6 +39,7 @@ load_u64(const char *at)
 
 /* ---- answers ---- */
 
+/** With requests in flight the answers get their heads when they are there (async.c). */
 static void
 begin_frame(struct conn *conn)
 {
@@ -57,7 +58,6 @@ static void
 end_frame(struct conn *conn)
 {
 	struct bytes *out = &conn->thread->out;
-	window_run(&conn->thread->window, out);
 	if (conn->wire.answers == 0)
 		out->size = conn->wire.frame;
 	else if (!out->is_failed)
@@ -290,7 +290,9 @@ serve_execute(struct conn *conn, const struct record *record)
 {
 	struct thread *thread = conn->thread;
 	struct window *window = &thread->window;
-	window_run(window, &thread->out);
+	window_finish(window, &thread->out);
+	if (window->async != NULL)
+		begin_frame(conn);
 	gate_enter(window->gate, window->id);
 	int rc = execute(conn, record);
 	gate_leave(window->gate, window->id);
@@ -298,6 +300,19 @@ serve_execute(struct conn *conn, const struct record *record)
 	window->counts.batches++;
 	if (rc != NB_OK)
 		wire_add_answer(&thread->out, rc, rc < 0 ? window_failure(window, rc) : NULL);
+	if (window->async == NULL)
+		return;
+	conn->wire.answers = 1;
+	conn->async.number++;
+	end_frame(conn);
+}
+
+static void
+end_records(struct conn *conn)
+{
+	window_run(&conn->thread->window, &conn->thread->out);
+	if (conn->thread->window.async == NULL)
+		end_frame(conn);
 }
 
 /** Requests of the batch at hand. */
@@ -307,15 +322,17 @@ serve_records(struct conn *conn, const char *bytes, size_t size)
 	struct thread *thread = conn->thread;
 	struct wire_state *wire = &conn->wire;
 	size_t used = 0;
-	if (!wire->is_refused)
+	bool is_async = thread->window.async != NULL;
+	if (!wire->is_refused && !is_async)
 		begin_frame(conn);
-	thread->window.value_size = wire->value_size;
+	thread->window.value_size = is_async ? 0 : wire->value_size;
 	while (wire->left > 0 && thread->out.size < OUTPUT_PAUSE) {
 		struct record record;
 		ptrdiff_t length = parse_record(conn, bytes + used, size - used, &record);
 		if (length == BROKEN) {
 			if (!wire->is_refused)
-				end_frame(conn);
+				end_records(conn);
+			window_finish(&thread->window, &thread->out);
 			break_off(conn,
 				"a request has an unknown verb, or its size is above "
 				"the limit");
@@ -334,7 +351,7 @@ serve_records(struct conn *conn, const char *bytes, size_t size)
 			window_add(&thread->window, &record.op, &thread->out);
 	}
 	if (!wire->is_refused)
-		end_frame(conn);
+		end_records(conn);
 	return used;
 }
 
@@ -354,6 +371,7 @@ begin_batch(struct conn *conn, const struct nb_wire_head *head)
 	wire->key_size = head->key_size;
 	wire->value_size = head->value_size;
 	wire->is_refused = head->view != server->view;
+	conn->async.is_late_allowed = (head->flags & NB_WIRE_MAY_BE_LATE) != 0;
 	if (wire->is_refused) {
 		struct nb_wire_head refusal = {.magic = NB_WIRE_MAGIC,
 			.kind = NB_WIRE_BATCH,
@@ -408,7 +426,7 @@ wire_serve(struct conn *conn, const char *bytes, size_t size)
 			continue;
 		}
 		conn->need = sizeof(struct nb_wire_head);
-		if (size - used < conn->need)
+		if (size - used < conn->need || conn->async.first != NULL)
 			break;
 		used += begin_request(conn, bytes + used);
 	}

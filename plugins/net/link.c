@@ -115,6 +115,8 @@ link_close(struct link *link)
 	stream_close(&link->stream);
 	free(link->flying);
 	free(link->sent);
+	free(link->late);
+	free(link->lists);
 	free(link->kept.data);
 	*link = (struct link){.host = NULL};
 }
@@ -243,14 +245,14 @@ end_batch(struct link *link)
 	struct stream_buffer *out = &link->stream.out;
 	struct nb_wire_head head = {.magic = NB_WIRE_MAGIC,
 		.kind = NB_WIRE_BATCH,
-		.flags = link->is_sized ? 0 : NB_WIRE_FIXED,
+		.flags = NB_WIRE_MAY_BE_LATE | (link->is_sized ? 0 : NB_WIRE_FIXED),
 		.count = link->making,
 		.view = link->view,
 		.key_size = link->key_size,
 		.value_size = link->value_size};
 	char *begin = out->bytes + out->end - link->made;
 	if (head.key_size == 0)
-		head.flags = 0; /* only executes: no size is known */
+		head.flags = NB_WIRE_MAY_BE_LATE; /* only executes: no size is known */
 	memcpy(begin, &head, HEAD);
 	link->is_making = false;
 	if (link->sent_head == link->sent_tail)
@@ -380,8 +382,9 @@ take_head(struct link *link, bool *is_whole)
 	stream_consume(&link->stream, HEAD);
 	if (head.flags == NB_WIRE_VIEW)
 		return note_refusal(link, &head);
-	if (head.flags != NB_WIRE_DONE || head.count > link->tail - link->head ||
-		link->refused > 0)
+	link->is_late = head.flags == NB_WIRE_FOLLOWS;
+	if ((head.flags != NB_WIRE_DONE && !link->is_late) || link->refused > 0 ||
+		head.count > (link->is_late ? link->late_count : link->tail - link->head))
 		return garbage(link);
 	link->answers = head.count;
 	link->answer_size = head.value_size;
@@ -471,7 +474,7 @@ parse_answer(struct link *link, const struct flying *flying, char *bytes, size_t
 	}
 	if (flying->verb == NB_REQ_EXECUTE && answer == NB_OK)
 		return parse_steps(flying, bytes, size, &link->need);
-	return answer > NB_EXISTS ? SIZE_MAX : 1;
+	return answer > NB_EXISTS && answer != NB_WIRE_LATE ? SIZE_MAX : 1;
 }
 
 static inline void
@@ -496,27 +499,115 @@ note_answer(struct link *link, uint32_t count)
 	}
 }
 
+/* ---- late answers ---- */
+
+static bool
+make_late(struct link *link)
+{
+	size_t room = (size_t)link->mask + 1;
+	link->late = malloc(room * sizeof(*link->late));
+	link->lists = calloc(room, sizeof(struct late *));
+	for (size_t i = 0; link->late != NULL && i < room; i++) {
+		link->late[i].next = link->free;
+		link->free = &link->late[i];
+	}
+	return link->late != NULL && link->lists != NULL;
+}
+
+/** The request with this number is answered late. */
+static int
+note_late(struct link *link, uint32_t number)
+{
+	if (link->late == NULL && !make_late(link))
+		return stream_fail(&link->stream, "out of memory");
+	struct late *late = link->free, **list = &link->lists[number & link->mask];
+	if (late == NULL)
+		return garbage(link);
+	link->free = late->next;
+	*late = (struct late){link->flying[number & link->mask], number, *list};
+	*list = late;
+	link->late_count++;
+	return NB_OK;
+}
+
+/** An announced answer, as parse_answer(). */
+static size_t
+take_late(struct link *link, char *bytes, size_t size, struct nb_completion *out,
+	uint64_t *request_bytes)
+{
+	uint32_t number;
+	link->need = sizeof(number);
+	if (size < sizeof(number))
+		return 0;
+	memcpy(&number, bytes, sizeof(number));
+	struct late **at = link->lists != NULL ? &link->lists[number & link->mask] : NULL;
+	while (at != NULL && *at != NULL && (*at)->number != number)
+		at = &(*at)->next;
+	if (at == NULL || *at == NULL)
+		return SIZE_MAX;
+	struct late *late = *at;
+	size_t length = parse_answer(
+		link, &late->flying, bytes + sizeof(number), size - sizeof(number), out);
+	link->need += sizeof(number);
+	if (length == 0 || length == SIZE_MAX || out->answer == NB_WIRE_LATE)
+		return length == 0 ? 0 : SIZE_MAX;
+	*request_bytes += late->flying.size;
+	*at = late->next;
+	late->next = link->free;
+	link->free = late;
+	link->late_count--;
+	return sizeof(number) + length;
+}
+
+static int
+take_late_answers(struct link *link, struct nb_completion *out, size_t room, size_t *count,
+	uint64_t *bytes)
+{
+	size_t size, used = 0, i = 0, length = 1;
+	char *front = stream_front(&link->stream, &size);
+	while (i < room && link->answers > 0) {
+		length = take_late(link, front + used, size - used, &out[i], bytes);
+		if (length == 0 || length == SIZE_MAX)
+			break;
+		used += length;
+		link->answers--;
+		i++;
+	}
+	stream_consume(&link->stream, used);
+	*count += i;
+	return length == SIZE_MAX ? garbage(link) : NB_OK;
+}
+
 /** Answers of the batch of answers at hand. */
 static int
 take_answers(struct link *link, struct nb_completion *out, size_t room, size_t *count,
 	uint64_t *bytes)
 {
-	size_t size, used = 0, most = room < link->answers ? room : link->answers, i = 0;
+	size_t size, used = 0, done = 0;
+	uint32_t most = room < link->answers ? (uint32_t)room : link->answers, i = 0;
 	char *front = stream_front(&link->stream, &size);
 	for (; i < most; i++) {
 		const struct flying *flying = &link->flying[(link->head + i) & link->mask];
-		size_t length = parse_answer(link, flying, front + used, size - used, &out[i]);
+		size_t length = parse_answer(
+			link, flying, front + used, size - used, &out[done]);
 		if (length == 0)
 			break;
 		if (length == SIZE_MAX)
 			return garbage(link);
 		used += length;
+		if (__builtin_expect(out[done].answer == NB_WIRE_LATE, 0)) {
+			int rc = note_late(link, link->head + i);
+			if (rc != NB_OK)
+				return rc;
+			continue;
+		}
 		*bytes += flying->size;
+		done++;
 	}
 	stream_consume(&link->stream, used);
-	link->answers -= (uint32_t)i;
-	note_answer(link, (uint32_t)i);
-	*count += i;
+	link->answers -= i;
+	note_answer(link, i);
+	*count += done;
 	return NB_OK;
 }
 
@@ -527,14 +618,16 @@ link_take(struct link *link, struct nb_completion *out, size_t room, size_t *cou
 	bool is_whole = true;
 	int rc = NB_OK;
 	*count = 0;
-	while (rc == NB_OK && is_whole && *count < room && link->head != link->tail) {
-		size_t before = *count;
+	while (rc == NB_OK && is_whole && *count < room &&
+		(link->head != link->tail || link->late_count > 0)) {
+		uint32_t before = link->answers;
 		if (link->answers == 0) {
 			rc = take_head(link, &is_whole);
 			continue;
 		}
-		rc = take_answers(link, out + *count, room - *count, count, bytes);
-		is_whole = *count > before;
+		rc = (link->is_late ? take_late_answers : take_answers)(
+			link, out + *count, room - *count, count, bytes);
+		is_whole = link->answers < before;
 	}
 	if (*count > 0)
 		stream_lend(&link->stream);

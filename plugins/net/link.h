@@ -18,6 +18,13 @@ struct flying {
 	uint64_t size; /* of key and value */
 };
 
+/** A request whose answer comes late: in a list of those whose numbers end alike. */
+struct late {
+	struct flying flying;
+	uint32_t number;
+	struct late *next;
+};
+
 /** A batch that was sent and not answered as a whole. */
 struct sent {
 	size_t size;    /* of its bytes in `kept` */
@@ -30,9 +37,12 @@ struct link {
 	const struct nb_host *host;
 	struct nb_wire_hello hello;
 	uint64_t view;
-	struct flying *flying;     /* a ring */
-	uint32_t mask, head, tail; /* counts of requests answered and added */
-	struct sent *sent;         /* a ring of the same size */
+	struct flying *flying;      /* a ring */
+	uint32_t mask, head, tail;  /* counts of requests answered and added */
+	struct late *late;          /* room for as many, from the first late answer on, */
+	struct late **lists, *free; /* their lists, and those that are free */
+	uint32_t late_count;
+	struct sent *sent; /* a ring of the same size */
 	uint32_t sent_head, sent_tail;
 	struct buffer kept; /* bytes of the batches in `sent`, from kept_begin on */
 	size_t kept_begin;
@@ -44,7 +54,8 @@ struct link {
 	size_t made; /* bytes of it */
 	/* the batch of answers that is being read */
 	uint32_t answers, answer_size;
-	size_t need; /* bytes of the next answer, at least */
+	bool is_late; /* they were announced, and begin with their requests' numbers */
+	size_t need;  /* bytes of the next answer, at least */
 };
 
 /** Connect and say hello. `room`: requests in flight, at most. NB_OK, or nothing is to close. */

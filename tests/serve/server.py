@@ -107,8 +107,8 @@ def command(*words):
 MAGIC = 0xb5
 HELLO, BATCH, RESET, SETTLE, CHECKPOINT, STATS = range(6)
 GET, PUT, DEL, INSERT, MERGE, EXECUTE = range(6)
-FIXED, SIZED = 1, 5
-DONE, VIEW, FAILED, BROKEN = range(4)
+FIXED, MAY_BE_LATE, SIZED, LATE = 1, 2, 5, 6
+DONE, VIEW, FAILED, BROKEN, FOLLOWS = range(5)
 HEAD = struct.Struct('<BBHIQII')
 HELLO_BODY = struct.Struct('<IIQQIIQ64s48s')
 
@@ -164,6 +164,25 @@ class Wire:
         if verb == GET and code == 0:
             return 0, receive(self.sock, frame['value_size'])
         return code
+
+    def late_answers(self, verbs):
+        """Of as many requests, by their numbers, and how many of them came late."""
+        out, late, asked = {}, 0, 0
+        while len(out) < len(verbs):
+            frame = self.head()
+            assert frame['flags'] in (DONE, FOLLOWS), frame
+            for _ in range(frame['count']):
+                number = asked
+                if frame['flags'] == FOLLOWS:
+                    number = struct.unpack('<I', receive(self.sock, 4))[0]
+                    late += 1
+                asked += frame['flags'] == DONE
+                answer = self.answer(verbs[number], frame)
+                if frame['flags'] == DONE and answer == LATE:
+                    continue
+                assert number not in out, (number, out)
+                out[number] = answer
+        return [out[i] for i in range(len(verbs))], late
 
     def ask(self, *records):
         """Requests with their sizes, (verb, key, value, operand), in one batch."""

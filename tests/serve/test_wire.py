@@ -10,9 +10,10 @@ import tempfile
 import threading
 import unittest
 
-from server import (HELLO_BODY, BATCH, BROKEN, CHECKPOINT, DEL, DONE, EXECUTE, FAILED, FIXED, GET, HELLO,
-                    INSERT, MERGE, PUT, RESET, SETTLE, STATS, VIEW, Server, Wire, has_engine,
-                    head, receive, receive_all, record)
+from server import (HELLO_BODY, BATCH, BROKEN, CHECKPOINT, DEL, DONE, EXECUTE, FAILED, FIXED,
+                    FOLLOWS, GET, HELLO, INSERT, LATE, MAY_BE_LATE, MERGE, PUT, RESET, SETTLE,
+                    STATS, VIEW, Server, Wire, command, has_engine, head, receive, receive_all,
+                    record)
 
 MININB = os.environ['MININB']
 
@@ -152,6 +153,106 @@ class Protocol(unittest.TestCase):
             self.assertIn('dropped 10', server.report)
 
 
+class Async(unittest.TestCase):
+    def test_a_request_that_waits_delays_no_other_connection(self):
+        # The request waits for an hour, so whatever is answered did not wait for it.
+        with Server('--driver=null', '--async', '-o', 'delay=1h') as server:
+            try:
+                self.delay_nobody(server)
+            finally:
+                server.process.kill()  # at a SIGTERM it would wait, too
+                server.process.communicate()
+                server.report, server.process.returncode = '', 0
+
+    def delay_nobody(self, server):
+        waiting = server.connect()
+        waiting.sendall(command('GET', 'a') + command('PING'))
+        late = Wire(server)
+        late.sock.sendall(head(BATCH, MAY_BE_LATE, 2, late.view) + record(GET, b'a') +
+                          record(PUT, b'b', b'1'))
+        self.assertEqual(late.answers([GET, PUT]), [LATE, LATE])
+        # it goes on itself, too
+        late.sock.sendall(head(BATCH, MAY_BE_LATE, 1, late.view) + record(GET, b'a'))
+        self.assertEqual(late.answers([GET]), [LATE])
+        other = server.connect()
+        other.sendall(command('PING'))
+        self.assertEqual(receive(other, 7), b'+PONG\r\n')
+        waiting.setblocking(False)
+        self.assertRaises(BlockingIOError, waiting.recv, 1)
+        late.sock.close()
+        other.sendall(command('PING'))
+        self.assertEqual(receive(other, 7), b'+PONG\r\n')
+
+    def test_answers_of_redis_clients_keep_their_order(self):
+        for words in (['--driver=memory'], ['--driver=null', '-o', 'delay=2ms', '-o', 'reorder=7'],
+                      ['--driver=memory', '--threads=3']):
+            with Server('--async', *words) as server:
+                is_null = words[0] == '--driver=null'
+                socks = [server.connect() for _ in range(4)]
+                said, wanted = b'', b''
+                for i in range(200):
+                    value = b'' if is_null else b'%d' % i
+                    bulk = b'$%d\r\n%s\r\n' % (len(value), value)
+                    for words in (('SET', 'k', i), ('GET', 'k'), ('PING',), ('GET', 'k'),
+                                  ('SET', 'k', i, 'ZZ'), ('GET', 'k'), ('EXISTS', 'k'),
+                                  ('MGET', 'k', 'k'), ('SET', 'k', i, 'XX')):
+                        said += command(*words)
+                    wanted += (b'+OK\r\n' + bulk + b'+PONG\r\n' + bulk +
+                               b'-ERR syntax error: SET takes NX and XX only\r\n' + bulk +
+                               b':1\r\n*2\r\n' + bulk + bulk + b'+OK\r\n')
+                # keys of their own, since each expects what it has written
+                for i, sock in enumerate(socks):
+                    sock.sendall(said.replace(b'$1\r\nk\r\n', b'$1\r\n%d\r\n' % i))
+                for sock in socks:
+                    self.assertEqual(receive(sock, len(wanted)), wanted)
+
+    def test_late_answers_carry_the_numbers_of_their_requests(self):
+        for words, waits in (([], False), (['-o', 'delay=3ms'], True),
+                             (['-o', 'delay=1ms', '-o', 'reorder=63'], True)):
+            with Server('--driver=null', '--async', *words) as server:
+                wires = [Wire(server) for _ in range(3)]
+                verbs = [GET, PUT, DEL, INSERT, MERGE] * 500
+                for wire in wires:
+                    wire.sock.sendall(
+                        head(BATCH, MAY_BE_LATE, len(verbs), wire.view) +
+                        b''.join(record(v, b'k', b'v' if v in (PUT, INSERT) else b'')
+                                 for v in verbs))
+                for wire in wires:
+                    heard, late = wire.late_answers(verbs)
+                    self.assertEqual(heard, [(0, b'') if v == GET else 0 for v in verbs])
+                    self.assertEqual(late > 0, waits)
+
+    def test_what_is_in_flight_at_the_end_is_answered(self):
+        with Server('--driver=null', '--async', '--threads=2', '-o', 'delay=300ms') as server:
+            wire, redis = Wire(server), server.connect()
+            gone = Wire(server)
+            for each in (wire, gone):
+                each.sock.sendall(head(BATCH, MAY_BE_LATE, 1, wire.view) + record(GET, b'a'))
+                self.assertEqual(each.answers([GET]), [LATE])
+            gone.sock.close()
+            redis.sendall(command('PING') + command('GET', 'a'))
+            self.assertEqual(receive(redis, 7), b'+PONG\r\n')  # the GET was read with it
+            wire.sock.sendall(head(SETTLE))
+            frames = [wire.head()]
+            if frames[0]['kind'] == BATCH:
+                self.assertEqual(receive(wire.sock, 5), b'\0\0\0\0\0')
+            frames.append(wire.head())
+            if frames[0]['kind'] == SETTLE:
+                self.assertEqual(receive(wire.sock, 5), b'\0\0\0\0\0')
+            self.assertEqual(sorted((f['kind'], f['flags']) for f in frames),
+                             [(BATCH, FOLLOWS), (SETTLE, DONE)])
+            self.assertEqual(receive(redis, 6), b'$0\r\n\r\n')
+            redis.sendall(command('PING') + command('GET', 'a'))
+            self.assertEqual(receive(redis, 7), b'+PONG\r\n')
+            server.stop()
+            self.assertEqual(receive_all(redis), b'$0\r\n\r\n')
+
+    def test_an_engine_without_submit_is_refused(self):
+        with tempfile.TemporaryDirectory() as path:
+            done = mininb('serve', '--driver=lmdb', '--async', '--path', path, status=1)
+            self.assertIn('async: lmdb cannot keep requests in flight', done.stderr)
+
+
 def mininb(*words, status=0):
     done = subprocess.run([MININB, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True)
@@ -182,8 +283,28 @@ class Net(unittest.TestCase):
                        '--update=30', '--insert=5', '--delete=5', '--threads=2',
                        '--verify-rate=1', *words)
 
+    def test_a_server_with_requests_in_flight_keeps_the_same_promises(self):
+        with Server('--driver=memory', '--threads=2', '--async', '--allow-reset') as server:
+            done = mininb('check', '-d', 'net', '--servers=' + server.address, '--path',
+                          server.path, '--seed=1')
+            self.assertIn(' 0 broken', done.stdout)
+            mininb('run', '-d', 'net', '--servers=' + server.address, '--path',
+                   server.path + '/c', '--records=2000', '--count=20000', '--read=60',
+                   '--update=30', '--insert=5', '--delete=5', '--threads=3',
+                   '--verify-rate=1', '--depth=200', '--batch-bytes=4KiB')
+        with Server('--driver=null', '--threads=2', '--async', '--allow-reset', '-o',
+                    'delay=500us', '-o', 'reorder=7') as server:
+            mininb('run', '-d', 'net', '--servers=' + server.address, '--path',
+                   server.path + '/c', '--records=500', '--count=20000', '--read=60',
+                   '--update=40', '--threads=3', '--verify-rate=0', '--depth=200',
+                   '--batch-bytes=1KiB')
+
     def test_a_reset_by_another_client_does_not_end_a_run(self):
-        with Server('--driver=memory', '--threads=2', '--allow-reset') as server:
+        for words in ([], ['--async']):
+            self.reset_during_a_run(*words)
+
+    def reset_during_a_run(self, *words):
+        with Server('--driver=memory', '--threads=2', '--allow-reset', *words) as server:
             done = []
             def work():
                 done.append(subprocess.run(
