@@ -316,7 +316,7 @@ void
 conn_resume(struct conn *conn)
 {
 	conn->is_waiting = false;
-	send_answers(conn);
+	send_flown(conn); /* late answers come before a refused view */
 	if (may_go_on(conn) && conn->in.size > 0)
 		serve_kept(conn);
 	settle(conn);
