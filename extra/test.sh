@@ -525,9 +525,9 @@ readonly under_valgrind=(memory fptree_small
 	csv ini job_read json_tables json_value fuzz_job_corpus fuzz_trace_corpus
 	trace trace_csv trace_rocksdb trace_text trace_ycsb)
 
-# And two of others, one with threads of its own, by what uses all verbs of their adapters: the
-# rest of the contract is the same code as with ours. (sqlite takes half a minute, and Berkeley DB
-# writes bytes that it never set.)
+# And the random use of every verb of two engines of others, of which leveldb has threads of its
+# own. The rest of the contract runs the same code as with our engines. (sqlite takes half a minute,
+# and Berkeley DB writes bytes that it never set.)
 readonly used_under_valgrind=(leveldb lmdb)
 
 stage_valgrind()

@@ -307,7 +307,7 @@ nb_job_keys(void);
  *
  * A file is INI: [workload] first, with the keys of the job, and with keys of groups as
  * defaults of the groups after it; [load] is the group of the loading; every other section
- * is a group of the run. [kind NAME] is no group: its keys steps, atomic, snapshot and calls
+ * is a group of the run. [kind NAME] is not a group: its keys steps, atomic, snapshot and calls
  * define a kind of operations, whose name is a key of the groups after it; [target NAME] has
  * settings of the servers of the engine NAME, and [target] of any engine. Without a group,
  * the defaults become a group named "run". NULL instead of a name: no file, all defaults, one

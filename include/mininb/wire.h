@@ -6,7 +6,7 @@
  * socket. Numbers are little-endian, and nothing is aligned.
  *
  * A client sends frames, which begin with a head (struct nb_wire_head). Its first byte,
- * NB_WIRE_MAGIC, tells this protocol from RESP on the same port. The first frame is
+ * NB_WIRE_MAGIC, shows that it is not RESP, which has the same port. The first frame is
  * NB_WIRE_HELLO, which the server answers with a head and a struct nb_wire_hello. Each other
  * frame has an answer too, in the order of the frames.
  *

@@ -110,8 +110,9 @@ struct histogram_sums {
 };
 
 /**
- * Count a value but for its part of the sums. Without a call or a division; the branch of the mark
- * is taken only for values within 1/1024 of a bound above 2 us.
+ * Count a value. Its sum, minimum and maximum go to *sums, for histogram_add_sums() later. Without
+ * a call or a division; the branch of the mark is taken only for values within 1/1024 of a bound
+ * above 2 us.
  */
 static inline void
 histogram_add_part(

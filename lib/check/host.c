@@ -52,7 +52,7 @@ log_text(uint32_t level, const char *fmt, ...)
 	va_end(args);
 	if (level != NB_LOG_INFO && level != NB_LOG_WARNING)
 		note_misuse("host->log() was called with the unknown level %d", (int)level);
-	/* what an engine tells of itself at each open would come a hundred times */
+	/* The suite opens a hundred times: what an engine says at each open is left out. */
 	if (level != NB_LOG_INFO && log_to != NULL && log_to->log != NULL)
 		log_to->log(level, "%s", buf);
 }

@@ -161,7 +161,7 @@ move_some(struct worker *worker, bool is_first)
 	uint64_t amount = splitmix64_next(&random) >> 32;
 	uint32_t from = worker->id % ACCOUNTS, to = (from + 1) % ACCOUNTS;
 	int rc = read_sum(worker, numbers, &sum);
-	/* Not each time: one that waits may hold a lock for which the other one tries again. */
+	/* Only a few times: the worker that waits may hold a lock that the other one needs. */
 	if (is_first && worker->id < PAIR && meetings++ < MEETINGS)
 		worker_meet(worker);
 	if (rc == NB_OK)

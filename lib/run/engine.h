@@ -94,9 +94,10 @@ NB_MUST_CHECK int
 engine_check_durability(const struct nb_engine *engine, uint32_t level);
 
 /**
- * What serves the engine if it is a client: the running servers that are named, of the list as in
- * struct nb_run_options or else in the job, which may be NULL; or none, and how private servers
- * are started. NB_ERR_USAGE if it is no client, or is served by nobody.
+ * The servers that an engine connects to. *out: the running ones that the user named, in `list` (as
+ * in struct nb_run_options) or else in `job`, which may be NULL. If none are named *out is empty,
+ * and *spec says how private servers are started. NB_ERR_USAGE: servers are named for an engine
+ * that is not a client, or no server is named for one that has no private servers.
  */
 NB_MUST_CHECK int
 engine_servers(struct addresses *out, struct target_spec *spec, const struct nb_engine *engine,

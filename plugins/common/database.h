@@ -19,6 +19,9 @@ database_flush(struct nb_db *db, uint32_t upto);
 int
 database_checkpoint(struct nb_db *db);
 
+int
+database_reset(struct nb_db *db);
+
 void
 database_stats(struct nb_db *db, nb_stat_emit emit, void *to);
 

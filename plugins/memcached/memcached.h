@@ -2,7 +2,7 @@
 #ifndef MEMCACHED_H
 #define MEMCACHED_H
 /** What the files of this plugin share: the database, its sessions, and the continuum. */
-#include "../common/plugin.h"
+#include "../common/database.h"
 #include "../remote/pipeline.h"
 
 #define MARKER_KEY "mininb:marker"
@@ -58,11 +58,5 @@ struct nb_session {
 };
 
 extern const struct codec memcached_codec;
-
-/** Open, close, reset and stats: database.c. */
-#include "../common/database.h"
-
-int
-database_reset(struct nb_db *db);
 
 #endif /* MEMCACHED_H */

@@ -12,6 +12,7 @@
  * - steps.c sends steps; many.c has the verbs of many records, scan.c the scans, and
  *   postgresql.c all others
  */
+#include "../common/database.h"
 #include "../common/sql.h"
 
 #include <libpq-fe.h>
@@ -208,26 +209,6 @@ statement_create(const struct nb_db *db, const struct table *table);
 /** Its columns as the server names them: "k bytea, v bytea"; to be freed. */
 char *
 statement_columns(const struct table *table);
-
-/* --- database.c --- */
-
-int
-database_open(struct nb_db **out, const struct nb_open_args *args);
-
-int
-database_close(struct nb_db *db);
-
-int
-database_reset(struct nb_db *db);
-
-int
-database_flush(struct nb_db *db, uint32_t upto);
-
-int
-database_checkpoint(struct nb_db *db);
-
-void
-database_stats(struct nb_db *db, nb_stat_emit emit, void *to);
 
 /* --- values.c --- */
 

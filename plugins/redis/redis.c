@@ -250,10 +250,10 @@ static const char three_nodes[] =
 		.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | \
 		NB_DUR_BIT(NB_DUR_PERIODIC) | NB_DUR_BIT(NB_DUR_COMMIT), \
 		.auto_durability = NB_DUR_PERIODIC, .key_size_max = SIZE_LIMIT, \
-		.value_size_max = SIZE_LIMIT, .options = options, .open = database_open, \
-		.close = database_close, .release = release, .insert = insert, .batch = batch, \
-		.multi_get = multi_get, .submit = submit, .reap = reap, .execute = execute, \
-		.merge = merge, .stats = database_stats, .reset = database_reset
+		.value_size_max = SIZE_LIMIT, .options = options, ENGINE_OPEN, \
+		.release = release, .insert = insert, .batch = batch, .multi_get = multi_get, \
+		.submit = submit, .reap = reap, .execute = execute, .merge = merge, \
+		.stats = database_stats, .reset = database_reset
 
 static const struct nb_engine cluster = {TABLE, .caps = CAPS, .server = three_nodes};
 

@@ -2,7 +2,7 @@
 #ifndef REDIS_H
 #define REDIS_H
 /** What the files of this plugin share: the database, its sessions, and how they connect. */
-#include "../common/plugin.h"
+#include "../common/database.h"
 #include "../remote/pipeline.h"
 #include "../remote/tls.h"
 #include "slots.h"
@@ -119,17 +119,6 @@ connection_load_scripts(struct stream *stream, struct nb_db *db);
 /* --- requests: codec.c --- */
 
 extern const struct codec redis_codec, redis_cluster_codec;
-
-/* --- verbs of the database: database.c --- */
-
-int
-database_open(struct nb_db **out, const struct nb_open_args *args);
-int
-database_close(struct nb_db *db);
-int
-database_reset(struct nb_db *db);
-void
-database_stats(struct nb_db *db, nb_stat_emit emit, void *to);
 
 /* --- scripts: scripts.c --- */
 

@@ -81,6 +81,13 @@ job()
 	nobody_is_left
 }
 
+@test "what a run loads for itself has many requests in flight" {
+	mininb 0 run -d net -w ycsb-c --set records=6400 -c 64
+	# Each batch that the server has read is counted; one by one there would be 6400.
+	awk '$1 == "put" { puts = $2 } $1 == "batches" { batches = $2 }
+		END { exit !(puts == 6400 && batches > 0 && batches < 4000) }' nb/logs/server/latest/net.log
+}
+
 @test "what a killed run had loaded for itself is not taken for a database" {
 	job <<<'count = 1'
 	"$MININB" run -w ./job.ini -d "$kept" --set duration=60s --quiet >out 2>&1 3>&- &
