@@ -72,7 +72,7 @@ rig_try_open(struct rig *rig)
 {
 	struct nb_open_args to = {.size = sizeof(to),
 		.flags = NB_OPEN_CREATE,
-		.host = &fptree_host,
+		.host = &plugin_host,
 		.path = ".",
 		.key_size = rig->args.key_size,
 		.value_size = rig->args.value_size,

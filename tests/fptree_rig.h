@@ -10,7 +10,7 @@
  */
 #include <stdio.h>
 
-#include "fptree_host.h"
+#include "plugin_host.h"
 #include "internal.h"
 #include "unit.h"
 

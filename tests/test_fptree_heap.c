@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fptree_host.h"
+#include "plugin_host.h"
 #include "unit.h"
 
 enum {
@@ -36,7 +36,7 @@ map_pool(PMEMobjpool *obj)
 	ck_assert_msg(obj != NULL, "%s", pmemobj_errormsg());
 	pool.obj = obj;
 	pool.base = (char *)obj;
-	pool.host = &fptree_host;
+	pool.host = &plugin_host;
 	pool.flush = pm_flush_best();
 	pool.directory = "./here";
 }

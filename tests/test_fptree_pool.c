@@ -15,7 +15,7 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
-#include "fptree_host.h"
+#include "plugin_host.h"
 #include "scratch.h"
 #include "unit.h"
 
@@ -26,7 +26,7 @@ to(const char *path, uint32_t flags)
 {
 	return (struct nb_open_args){.size = sizeof(struct nb_open_args),
 		.flags = flags,
-		.host = &fptree_host,
+		.host = &plugin_host,
 		.path = path,
 		.sessions = 1,
 		.durability = NB_DUR_COMMIT};

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "key.h"
-#include "racy.h"
+#include "version.h"
 
 /** The whole key of a separator. Never changes; freed an epoch after it was unlinked. */
 struct tail {

@@ -11,13 +11,13 @@
  * what a crash could still take. A split or a merge holds the parent's as well.
  */
 #include "../common/async.h"
-#include "epoch.h"
+#include "../common/epoch.h"
 #include "heap.h"
 #include "inner.h"
 #include "leaf.h"
 #include "pool.h"
-#include "racy.h"
 #include "tree.h"
+#include "version.h"
 
 /** What epochs hold back. */
 enum { RETIRED_LEAF, RETIRED_BLOB, RETIRED_INNER, RETIRED_TAIL };

@@ -42,7 +42,7 @@
 
 #include "key.h"
 #include "pm.h"
-#include "racy.h"
+#include "version.h"
 #include "tree.h"
 
 /** In memory, one line. A record of slot s >= 1 has the fingerprint fp[s]; fp[0] is unused. */

@@ -21,10 +21,7 @@
  * A test build (FPTREE_RECORD) tells each store, flush and fence to a recorder, which
  * makes from them the images that a crash may leave.
  */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "../common/racy.h"
 
 enum { PM_LINE = 64 };
 
@@ -117,14 +114,6 @@ pm_store16(uint16_t *at, uint16_t value)
 void
 pm_copy_atomic(void *to, const void *from, size_t size);
 
-#if defined(__SANITIZE_THREAD__)
-#define FPTREE_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define FPTREE_TSAN 1
-#endif
-#endif
-
 /** May be torn; before every later pm_store64() or pm_store16(). */
 static inline void
 pm_copy(void *to, const void *from, size_t size)
@@ -132,7 +121,7 @@ pm_copy(void *to, const void *from, size_t size)
 	if (size == 0)
 		return;
 	pm_record_store(to, from, size);
-#ifdef FPTREE_TSAN
+#ifdef RACY_TSAN
 	pm_copy_atomic(to, from, size);
 #else
 	memcpy(to, from, size);

@@ -11,12 +11,12 @@
  * they are halved, likewise without a branch.
  */
 #include "leaf.h"
-#include "racy.h"
+#include "version.h"
 
-#if defined(__AVX512BW__) && !defined(FPTREE_TSAN)
+#if defined(__AVX512BW__) && !defined(RACY_TSAN)
 #include <immintrin.h>
 #define FPTREE_AVX512 1
-#elif defined(__SSE2__) && !defined(FPTREE_TSAN)
+#elif defined(__SSE2__) && !defined(RACY_TSAN)
 #include <emmintrin.h>
 #define FPTREE_SSE2 1
 #endif

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "../fptree_host.h"
+#include "../plugin_host.h"
 
 enum {
 	MIB = 1 << 20,
@@ -239,7 +239,7 @@ subject_open_pool(
 {
 	struct nb_open_args args = {.size = sizeof(args),
 		.flags = is_new ? NB_OPEN_CREATE : 0,
-		.host = &fptree_host,
+		.host = &plugin_host,
 		.path = path,
 		.sessions = 2,
 		.durability = NB_DUR_COMMIT};

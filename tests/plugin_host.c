@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fptree_host.h"
+#include "plugin_host.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void NB_PRINTF(2, 3) keep_log(uint32_t level, const char *fmt, ...)
 	host_logs++;
 }
 
-const struct nb_host fptree_host = {.size = sizeof(fptree_host),
+const struct nb_host plugin_host = {.size = sizeof(plugin_host),
 	.abi = NB_ENGINE_ABI,
 	.fail = keep_failure,
 	.log = keep_log};

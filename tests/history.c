@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fptree_history.h"
+#include "history.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -55,7 +55,7 @@ barrier_command(int command)
 static bool
 has_barrier(void)
 {
-#ifdef FPTREE_TSAN
+#ifdef RACY_TSAN
 	return false;
 #else
 	return barrier_command(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
@@ -68,7 +68,7 @@ barrier(struct epochs *epochs)
 {
 	if (!epochs->is_fenced)
 		return barrier_command(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-#ifdef FPTREE_TSAN
+#ifdef RACY_TSAN
 	__atomic_fetch_add(&epochs->global, 0, __ATOMIC_SEQ_CST);
 #else
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef FPTREE_EPOCH_H
-#define FPTREE_EPOCH_H
+#ifndef EPOCH_H
+#define EPOCH_H
 /**
  * When may memory that was unlinked be used again? When every session that was
  * reading at that time has come out.
@@ -17,11 +17,7 @@
  * Threads: a slot is its session's. epochs_* that take no slot: the thread of the
  * database.
  */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "pm.h"
+#include "racy.h"
 
 struct epochs;
 
@@ -73,7 +69,7 @@ epoch_enter(struct epoch_slot *slot)
 {
 	uint64_t now = __atomic_load_n(slot->global, __ATOMIC_RELAXED);
 
-#ifdef FPTREE_TSAN /* which knows no fences */
+#ifdef RACY_TSAN /* which knows no fences */
 	__atomic_exchange_n(&slot->active, now, __ATOMIC_SEQ_CST);
 #else
 	__atomic_store_n(&slot->active, now, __ATOMIC_RELEASE);
@@ -119,4 +115,4 @@ epoch_is_due(const struct epoch_slot *slot)
 size_t
 epoch_reclaim(struct epoch_slot *slot);
 
-#endif /* FPTREE_EPOCH_H */
+#endif /* EPOCH_H */

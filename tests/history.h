@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef FPTREE_HISTORY_H
-#define FPTREE_HISTORY_H
+#ifndef HISTORY_H
+#define HISTORY_H
 /**
  * Is there an order of these operations on one key that explains what each was answered, and
  * in which each comes between its beginning and its end? (Linearizability: M. Herlihy and
@@ -39,4 +39,4 @@ bool
 history_is_linearizable(const struct operation *operations, size_t count, uint64_t last,
 	const struct operation **culprit);
 
-#endif /* FPTREE_HISTORY_H */
+#endif /* HISTORY_H */

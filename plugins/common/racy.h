@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RACY_H
+#define RACY_H
+/**
+ * Reading what another thread may be writing at that moment, for engines of ours whose
+ * readers take no lock.
+ *
+ * A reader notes a version, reads, and reads the version again. If that has changed, it throws
+ * away what it has read (a seqlock; for trees: V. Leis et al., "The ART of Practical
+ * Synchronization", DaMoN 2016). A value that was read meanwhile may be torn, but every word is
+ * read whole.
+ *
+ * ThreadSanitizer knows no fences, and takes what a seqlock does for a race. So in its
+ * build every such read and write is a single atomic one, which makes the same order
+ * visible to it; nothing is suppressed.
+ */
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define RACY_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RACY_TSAN 1
+#endif
+#endif
+
+#ifdef RACY_TSAN
+enum { RACY_LOAD = __ATOMIC_ACQUIRE, RACY_STORE = __ATOMIC_RELEASE };
+#else
+enum { RACY_LOAD = __ATOMIC_RELAXED, RACY_STORE = __ATOMIC_RELAXED };
+#endif
+
+/**
+ * Here threads meet, and a mistake shows if one of them comes late. It is a few instructions to
+ * the next, so by chance none ever does: a test build (RACY_MEET) waits, now and then.
+ */
+#ifdef RACY_MEET
+void
+racy_meet(void);
+#else
+static inline void
+racy_meet(void)
+{
+}
+#endif
+
+/** What was read before is read before whatever is read after. */
+static inline void
+racy_fence(void)
+{
+#ifndef RACY_TSAN
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
+}
+
+static inline uint64_t
+racy_load64(const uint64_t *at)
+{
+	racy_meet();
+	return __atomic_load_n(at, RACY_LOAD);
+}
+
+static inline uint32_t
+racy_load32(const uint32_t *at)
+{
+	return __atomic_load_n(at, RACY_LOAD);
+}
+
+static inline uint8_t
+racy_load8(const uint8_t *at)
+{
+	return __atomic_load_n(at, RACY_LOAD);
+}
+
+static inline void
+racy_store64(uint64_t *at, uint64_t value)
+{
+	racy_meet();
+	__atomic_store_n(at, value, RACY_STORE);
+}
+
+static inline void
+racy_store32(uint32_t *at, uint32_t value)
+{
+	racy_meet();
+	__atomic_store_n(at, value, RACY_STORE);
+}
+
+static inline void
+racy_store8(uint8_t *at, uint8_t value)
+{
+	racy_meet();
+	__atomic_store_n(at, value, RACY_STORE);
+}
+
+static inline void
+racy_copy(void *to, const void *from, size_t size)
+{
+	racy_meet();
+#ifdef RACY_TSAN
+	for (size_t i = 0; i < size; i++)
+		((uint8_t *)to)[i] = racy_load8((const uint8_t *)from + i);
+#else
+	memcpy(to, from, size);
+#endif
+}
+
+static inline bool
+racy_is_equal(const void *at, const void *data, size_t size)
+{
+#ifdef RACY_TSAN
+	for (size_t i = 0; i < size; i++)
+		if (racy_load8((const uint8_t *)at + i) != ((const uint8_t *)data)[i])
+			return false;
+	return true;
+#else
+	return memcmp(at, data, size) == 0;
+#endif
+}
+
+static inline void
+pause_a_little(unsigned *spins)
+{
+#ifdef __x86_64__
+	__builtin_ia32_pause();
+#endif
+	if ((++*spins & 63) == 0) /* the one that holds the lock may want this very CPU */
+		sched_yield();
+}
+
+#endif /* RACY_H */
