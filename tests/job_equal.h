@@ -31,6 +31,7 @@ assert_same_group(const struct nb_group *a, const struct nb_group *b)
 	SAME(items);
 	SAME(insert_verb);
 	SAME(key_range);
+	SAME(source);
 	ck_assert_str_eq(a->again, b->again);
 	SAME(theta);
 	SAME(hot_share);

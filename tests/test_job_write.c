@@ -81,6 +81,7 @@ static const char *const drawn[] = {
 	"txn-read=0\ntxn-read=1",
 	"txn-write=0\ntxn-write=1",
 	"add=0\nadd=12.5",
+	"source=records",
 	"distribution=uniform\ndistribution=zipfian\ndistribution=zipfian-ycsb\n"
 	"distribution=latest\ndistribution=hotspot\ndistribution=exponential\n"
 	"distribution=sequential\ndistribution=pareto\ndistribution=descending",

@@ -142,6 +142,12 @@ enum {
 	NB_RANGE_PRIVATE = 1 /* each goes to its own slice of them, all as long as can be */
 };
 
+/* What draws the operations of a group. */
+enum {
+	NB_SOURCE_RECORDS = 0, /* records of the job, by the mix and the distribution */
+	NB_SOURCES = 1
+};
+
 /** A piece of a schedule: the rate goes evenly from one to the other. */
 struct nb_rate_step {
 	uint64_t duration_ns; /* UINT64_MAX: for ever */
@@ -204,6 +210,8 @@ struct nb_group {
 	uint64_t
 		batch_bytes; /* that a thread hands over together; 0: as soon as there is room */
 	char again[48];      /* group whose puts it goes to, each once; "": it draws records */
+	uint32_t source;     /* NB_SOURCE_* */
+	uint32_t spare_u32;
 };
 
 /* Of a kind of operations: whether all of its writes have to happen, or none. */

@@ -11,6 +11,7 @@
 #include "workload/dist.h"
 #include "workload/kinds.h"
 #include "workload/op_kind.h"
+#include "workload/source.h"
 
 #define JOB_FIELD(name) \
 	.offset = offsetof(struct nb_job, name), .width = sizeof(((struct nb_job *)NULL)->name)
@@ -22,6 +23,7 @@
 		.type = JOB_SHARE, \
 		GROUP_FIELD(weights[NB_OP_##op])},
 #define CHOICE(name) "|" name
+#define SOURCE_CHOICE(id, name, table) "|" name
 #define IS_GLOBAL .is_global = 1
 
 /* clang-format off */
@@ -79,6 +81,10 @@ const struct job_key job_keys[] = {
 	{.said = {.name = "add", .arg = "SHARE", .def = "0",
 		.help = "share of additions to a counter; all records are then counters of 8 bytes"},
 		.type = JOB_SHARE, GROUP_FIELD(weights[KIND_ADD])},
+	{.said = {.name = "source", .arg = "NAME", .def = "records",
+		.choices = &EACH_SOURCE(SOURCE_CHOICE)[1],
+		.help = "what draws the operations of the group"},
+		.type = JOB_CHOICE, GROUP_FIELD(source)},
 	{.said = {.name = "distribution", .arg = "NAME", .def = "uniform",
 		.choices = &DIST_NAMES(CHOICE)[1],
 		.help = "how an operation chooses its record"},

@@ -200,8 +200,8 @@ make_plain(struct ops_maker *maker)
 	return count;
 }
 
-uint32_t
-ops_make(struct ops_maker *maker)
+static uint32_t
+records_make(struct ops_maker *maker)
 {
 	const struct ops_spec *spec = maker->spec;
 	if (spec->plain_count > 0)
@@ -214,3 +214,10 @@ ops_make(struct ops_maker *maker)
 	maker->at += count;
 	return count;
 }
+
+const struct source source_records = {.needs = records_needs,
+	.begin = records_begin,
+	.make = records_make,
+	.writes = records_writes,
+	.puts_at_once = records_puts_at_once,
+	.digest = records_digest};

@@ -23,6 +23,7 @@
 #include "workload/kinds.h"
 #include "workload/op_kind.h"
 #include "workload/sizes.h"
+#include "workload/source.h"
 #include "workload/values.h"
 
 enum { OPS_STRATUM = 64 };
@@ -45,6 +46,7 @@ struct ops_again {
 
 /** What all threads of a group share. Made once, then only read. */
 struct ops_spec {
+	const struct source *source; /* of the group */
 	const struct nb_job *job;
 	const struct nb_group *group;
 	const struct keyspace *keys;
@@ -161,8 +163,11 @@ ops_inserter_stratum(const struct ops_spec *spec, uint64_t number);
  * All strata below this one must be done before that stratum may be run, since it may go
  * to records that they insert. 0: none.
  */
-uint64_t
-ops_needs(const struct ops_spec *spec, uint64_t stratum);
+static inline uint64_t
+ops_needs(const struct ops_spec *spec, uint64_t stratum)
+{
+	return spec->source->needs(spec, stratum);
+}
 
 /**
  * Version of the value that operation i writes: 1..VALUE_VERSIONS; 0 if it is a loading's. A
@@ -181,15 +186,21 @@ ops_version_index(const struct ops_spec *spec, uint64_t version, uint64_t versio
 	uint64_t near, uint64_t *i);
 
 /** Whether operation i writes to that record. Slow: some microseconds. */
-bool
-ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number);
+static inline bool
+ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number)
+{
+	return spec->source->writes(spec, i, number);
+}
 
 /**
  * Whether operation i puts a value into that record as one of the writes that happen all or not
  * at all, and without a condition. As slow.
  */
-bool
-ops_puts_at_once(const struct ops_spec *spec, uint64_t i, uint64_t number);
+static inline bool
+ops_puts_at_once(const struct ops_spec *spec, uint64_t i, uint64_t number)
+{
+	return spec->source->puts_at_once(spec, i, number);
+}
 
 /** Whether a step before that one was answered NB_OK and has written to the same record. */
 bool
@@ -204,8 +215,11 @@ bool
 ops_is_once(const struct ops_spec *spec);
 
 /** Names the stream of a group: equal for the same operations, whatever the threads. */
-uint64_t
-ops_digest(const struct ops_spec *spec, uint64_t keys_hash);
+static inline uint64_t
+ops_digest(const struct ops_spec *spec, uint64_t keys_hash)
+{
+	return spec->source->digest(spec, keys_hash);
+}
 
 /** Allocate and touch all that it will need. */
 NB_MUST_CHECK int
@@ -215,8 +229,11 @@ void
 ops_maker_destroy(struct ops_maker *maker);
 
 /** Turn to a stratum. */
-void
-ops_begin(struct ops_maker *maker, uint64_t stratum);
+static inline void
+ops_begin(struct ops_maker *maker, uint64_t stratum)
+{
+	maker->spec->source->begin(maker, stratum);
+}
 
 /**
  * The same for operations [first, until), at most OPS_STRATUM of them, of a spec for which
@@ -226,8 +243,11 @@ void
 ops_begin_at(struct ops_maker *maker, uint64_t first, uint64_t until);
 
 /** Make the next operations of the stratum, in maker->ops[0..]; how many, 0 at its end. */
-uint32_t
-ops_make(struct ops_maker *maker);
+static inline uint32_t
+ops_make(struct ops_maker *maker)
+{
+	return maker->spec->source->make(maker);
+}
 
 /** Share `rate` of all operations, as a threshold for is_sampled(). */
 uint64_t

@@ -65,7 +65,7 @@ ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRAT
 static uint64_t
 records_at(const struct ops_spec *spec, uint64_t stratum)
 {
-	uint64_t needed = ops_needs(spec, stratum);
+	uint64_t needed = records_needs(spec, stratum);
 	return ops_records(spec) + ops_count_before(spec, NB_OP_INSERT, needed * OPS_STRATUM);
 }
 
@@ -176,7 +176,7 @@ turn_to_records(struct ops_maker *maker, uint64_t stratum)
 }
 
 void
-ops_begin(struct ops_maker *maker, uint64_t stratum)
+records_begin(struct ops_maker *maker, uint64_t stratum)
 {
 	const struct ops_spec *spec = maker->spec;
 	maker->first = stratum * OPS_STRATUM;
@@ -420,7 +420,7 @@ static uint32_t
 turn_to(struct ops_maker *maker, uint64_t i)
 {
 	uint32_t j = (uint32_t)(i % OPS_STRATUM);
-	ops_begin(maker, i / OPS_STRATUM);
+	records_begin(maker, i / OPS_STRATUM);
 	for (uint32_t before = 0; before < j; before++)
 		maker->inserted += maker->kinds[before] == NB_OP_INSERT;
 	return j;
@@ -448,7 +448,7 @@ maker_of(const struct ops_spec *spec)
 }
 
 bool
-ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number)
+records_writes(const struct ops_spec *spec, uint64_t i, uint64_t number)
 {
 	struct ops_maker maker = maker_of(spec);
 	if (spec->plain_count > 0)
@@ -461,7 +461,7 @@ ops_writes(const struct ops_spec *spec, uint64_t i, uint64_t number)
 }
 
 bool
-ops_puts_at_once(const struct ops_spec *spec, uint64_t i, uint64_t number)
+records_puts_at_once(const struct ops_spec *spec, uint64_t i, uint64_t number)
 {
 	struct ops_maker maker = maker_of(spec);
 	if (spec->plain_count > 0)

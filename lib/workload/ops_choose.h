@@ -50,4 +50,16 @@ ops_is_of_ones(const struct ops_spec *spec)
 uint32_t
 ops_choose(struct ops_maker *maker, uint32_t *records);
 
+/* What the source `records` does: see source.h. */
+uint64_t
+records_needs(const struct ops_spec *spec, uint64_t stratum);
+void
+records_begin(struct ops_maker *maker, uint64_t stratum);
+bool
+records_writes(const struct ops_spec *spec, uint64_t i, uint64_t number);
+bool
+records_puts_at_once(const struct ops_spec *spec, uint64_t i, uint64_t number);
+uint64_t
+records_digest(const struct ops_spec *spec, uint64_t keys_hash);
+
 #endif /* WORKLOAD_OPS_CHOOSE_H */

@@ -138,7 +138,8 @@ ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb
 	const struct keyspace *keys, const struct sizes *sizes, uint32_t stream,
 	uint32_t streams)
 {
-	*spec = (struct ops_spec){.job = job,
+	*spec = (struct ops_spec){.source = source_of(group->source),
+		.job = job,
 		.group = group,
 		.keys = keys,
 		.sizes = sizes,
@@ -208,7 +209,7 @@ ops_inserter_stratum(const struct ops_spec *spec, uint64_t number)
 }
 
 uint64_t
-ops_needs(const struct ops_spec *spec, uint64_t stratum)
+records_needs(const struct ops_spec *spec, uint64_t stratum)
 {
 	bool has_inserts = spec->group->weights[NB_OP_INSERT] > 0;
 	return has_inserts && spec->has_draws && stratum > spec->lag_strata
@@ -256,7 +257,7 @@ digest_kinds(const struct ops_spec *spec, XXH3_state_t *state)
 }
 
 uint64_t
-ops_digest(const struct ops_spec *spec, uint64_t keys_hash)
+records_digest(const struct ops_spec *spec, uint64_t keys_hash)
 {
 	const struct nb_job *job = spec->job;
 	const struct nb_group *group = spec->group;
