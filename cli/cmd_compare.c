@@ -22,7 +22,7 @@ static struct {
 /* clang-format off */
 static const struct option_row format_options[] = {
 	{.name = "format", .arg = "FORMAT", .type = OPTION_CHOICE, .def = "text",
-		.choices = "text|md|json", .group = GROUP_OUTPUT, .before = "quiet",
+		.choices = "text|md|table|json", .group = GROUP_OUTPUT, .before = "quiet",
 		INTO(format),
 		.help = "format of the comparison"},
 	{.name = NULL},
@@ -42,7 +42,7 @@ static int
 do_compare(const struct options *options)
 {
 	/* in the order of --format's choices */
-	static const char *const formats[] = {"text", "md", "json"};
+	static const char *const formats[] = {"text", "md", "table", "json"};
 	struct nb_comparison *comparison;
 	int status = compare_files(&comparison, options);
 	if (status != STATUS_DONE)

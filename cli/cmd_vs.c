@@ -171,30 +171,6 @@ is_over_budget(const struct versus *versus)
 
 /* ---- rounds ---- */
 
-/** splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
-static uint64_t
-next_random(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
-/** Fisher and Yates's shuffle. The remainder favours an order by less than 2^-57. */
-static void
-draw_order(size_t *order, size_t count, uint64_t seed, uint32_t round)
-{
-	uint64_t state = seed + ((uint64_t)round << 32);
-	for (size_t i = 0; i < count; i++)
-		order[i] = i;
-	for (size_t i = count; i > 1; i--) {
-		size_t other = next_random(&state) % i, kept = order[i - 1];
-		order[i - 1] = order[other];
-		order[other] = kept;
-	}
-}
-
 static void
 repeat(struct versus *versus, size_t index)
 {
@@ -234,7 +210,7 @@ static void
 run_round(struct versus *versus)
 {
 	size_t order[DRIVERS_MAX];
-	draw_order(order, versus->drivers.count, versus->options->seed, versus->round);
+	vs_draw_order(order, versus->drivers.count, versus->options->seed, versus->round);
 	for (size_t i = 0; i < versus->drivers.count && !nb_stop_requested(); i++)
 		if (!versus->contestants[order[i]].is_out)
 			repeat(versus, order[i]);

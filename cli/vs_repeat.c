@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One repetition of vs: load and run of the workload, put and get of keys, or a replay.
+ * One repetition of vs or cell of a matrix: load and run of the workload, put and get of keys, or a replay.
  *
  * Each step is this program again, with the same options, so it measures the same as a command
  * by hand; it writes its results to a file. A new process has its own heap and no pages of an
@@ -88,7 +88,7 @@ add_word(struct words *words, char *word)
 	words->items[words->count++] = word;
 }
 
-/** Adds the given options that both vs and this action use. */
+/** Adds the given options that both the action of the user and this one use. */
 static void
 add_typed(struct words *words, const struct options *options, const struct cmd *action)
 {
@@ -105,7 +105,8 @@ add_typed(struct words *words, const struct options *options, const struct cmd *
 		bool is_for_first = strcmp(name, "cold") == 0 &&
 			(action == &cmd_put || action == &cmd_load);
 		if (options_has_word(others, name) || is_for_first ||
-			!option_is_of(row, &cmd_vs) || !options_were_given(options, name))
+			!option_is_of(row, options->action) ||
+			!options_were_given(options, name))
 			continue;
 		add_word(words,
 			row->type == OPTION_FLAG ? kept_text("--%s", name)
@@ -177,14 +178,23 @@ look(void *arg, bool is_stopping)
 		repetition->tick(repetition->tick_arg);
 }
 
-/** Shows its standard error, each line indented. */
+/** Shows its standard error, each line indented, and appends its first message to `end`. */
 static void
-show_errors(int errors)
+show_errors(int errors, char *end, size_t size)
 {
+	static const char begin[] = "mininb: ";
 	FILE *file = lseek(errors, 0, SEEK_SET) == 0 ? fdopen(dup(errors), "r") : NULL;
 	char line[2048];
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-		fprintf(stderr, "  %s%s", line, strchr(line, '\n') != NULL ? "" : "\n");
+	bool has_reason = false;
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+		size_t length = strcspn(line, "\n"), used = strlen(end);
+		line[length] = '\0';
+		fprintf(stderr, "  %s\n", line);
+		if (has_reason || strncmp(line, begin, sizeof(begin) - 1) != 0)
+			continue;
+		snprintf(end + used, size - used, ": %s", line + sizeof(begin) - 1);
+		has_reason = true;
+	}
 	if (file != NULL)
 		fclose(file);
 }
@@ -224,7 +234,7 @@ run_step(const struct vs_repetition *repetition, const struct cmd *action, char 
 		rc = WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_FAILED;
 	if (rc != STATUS_DONE && rc != STATUS_INTERRUPTED) {
 		report_failure(repetition, action, status, end, size);
-		show_errors(errors);
+		show_errors(errors, end, size);
 	}
 	close(errors);
 	return rc;
@@ -232,9 +242,8 @@ run_step(const struct vs_repetition *repetition, const struct cmd *action, char 
 
 /* ---- the repetition ---- */
 
-/** The actions of a repetition, in their order; returns their number. */
-static size_t
-list_steps(const struct options *options, const struct cmd *steps[2])
+size_t
+vs_steps(const struct options *options, const struct cmd *steps[VS_STEPS])
 {
 	size_t count = 0;
 	if (!has_trace(options)) {
@@ -253,9 +262,9 @@ list_steps(const struct options *options, const struct cmd *steps[2])
 static int
 run_steps(const struct vs_repetition *repetition, struct nb_results *results, int *rc)
 {
-	const struct cmd *steps[2];
-	size_t count = list_steps(repetition->options, steps);
-	char path[PATH_SIZE], end[160] = "";
+	const struct cmd *steps[VS_STEPS];
+	size_t count = vs_steps(repetition->options, steps);
+	char path[PATH_SIZE], end[256] = "";
 	int status = STATUS_DONE;
 	snprintf(path, sizeof(path), "%s/result.json", repetition->place->directory);
 	for (size_t i = 0; i < count && status == STATUS_DONE && *rc == 0; i++) {
@@ -285,6 +294,32 @@ vs_repeat(const struct vs_repetition *repetition)
 	remove_tree(database);
 	int kept = message_last_failure(rc);
 	return status == STATUS_DONE ? kept : status;
+}
+
+/* ---- orders ---- */
+
+/** splitmix64 (Steele, Lea and Flood, OOPSLA 2014). */
+static uint64_t
+next_random(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/* Fisher and Yates's shuffle. The remainder favours an order by less than 2^-47. */
+void
+vs_draw_order(size_t *order, size_t count, uint64_t seed, uint32_t round)
+{
+	uint64_t state = seed + ((uint64_t)round << 32);
+	for (size_t i = 0; i < count; i++)
+		order[i] = i;
+	for (size_t i = count; i > 1; i--) {
+		size_t other = next_random(&state) % i, kept = order[i - 1];
+		order[i - 1] = order[other];
+		order[other] = kept;
+	}
 }
 
 /* ---- places ---- */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CLI_VS_REPEAT_H
 #define CLI_VS_REPEAT_H
-/** One repetition of vs: an engine on new data, each step in its own process. */
+/** One repetition of vs or cell of a matrix: an engine on new data, a process for each step. */
+#include <stddef.h>
 #include <stdint.h>
 
+struct cmd;
 struct nb_results;
 struct options;
 
@@ -20,9 +22,19 @@ vs_place_create(struct vs_place *place, const struct options *options);
 void
 vs_place_destroy(struct vs_place *place);
 
+enum { VS_STEPS = 2 };
+
+/** The actions of a repetition, in their order; returns their number. */
+size_t
+vs_steps(const struct options *options, const struct cmd *steps[VS_STEPS]);
+
+/** 0..count-1 in a random order, which follows from the seed and the round. */
+void
+vs_draw_order(size_t *order, size_t count, uint64_t seed, uint32_t round);
+
 struct vs_repetition {
 	const struct vs_place *place;
-	const struct options *options; /* with `driver` and its options */
+	const struct options *options; /* with `driver` and its options, of the user's action */
 	const char *label;             /* of the contestant */
 	uint32_t contestant;           /* its place on the command line, from 1 */
 	uint32_t round;                /* from 1 */

@@ -190,6 +190,7 @@ nb_nearest(const char *word, const char *const *candidates, size_t count);
 #include <mininb/check.h>
 #include <mininb/crash.h>
 #include <mininb/files.h>
+#include <mininb/matrix.h>
 #include <mininb/serve.h>
 
 #endif /* MININB_MININB_H */

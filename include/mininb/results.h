@@ -70,6 +70,10 @@ void
 nb_results_set_contestant(
 	struct nb_results *results, uint32_t contestant, const char *name, uint32_t round);
 
+/** Label all of them as one work: comparisons are between runs of the same label. Cut at 63 bytes. */
+void
+nb_results_set_label(struct nb_results *results, const char *label);
+
 /** Keep the lines of figures that were printed while the last one ran. Copied. */
 NB_MUST_CHECK int
 nb_results_set_intervals(
@@ -111,6 +115,10 @@ nb_results_set_command(struct nb_results *results, const struct nb_command *comm
 /** What was kept of that; NULL texts where there is nothing. Lives as long as the results. */
 void
 nb_results_command(const struct nb_results *results, struct nb_command *out);
+
+/** The value of an option of that command; NULL: not known. Lives as long as the results. */
+const char *
+nb_results_option(const struct nb_results *results, const char *name);
 
 /**
  * Move all runs of `from` behind those of `into`; what `into` lacks of the rest as well.
@@ -208,13 +216,23 @@ nb_notebook_write_plot(const char *path, FILE *out);
 
 struct nb_comparison;
 
+/* What is done about results that cannot be ranked: other work, another durability. */
+enum {
+	NB_COMPARE_REFUSE = 0,
+	NB_COMPARE_FORCE = 1, /* they are ranked all the same */
+	NB_COMPARE_UNRANKED =
+		2 /* they are compared without verdicts, and the reason is given */
+};
+
 /** Append only. */
 struct nb_compare_options {
 	size_t size;
 	double confidence;  /* of the intervals, 0..1; 0: that of the file of vs, else 0.95 */
 	uint32_t resamples; /* of the bootstrap */
-	uint32_t force;     /* 1: although they cannot be compared */
+	uint32_t force;     /* NB_COMPARE_* */
 	uint64_t seed;      /* of the bootstrap */
+	uint32_t is_alone;  /* 1: a sample that is compared with nothing is no failure */
+	uint32_t spare_u32;
 };
 
 #define NB_COMPARE_OPTIONS_INIT \
@@ -240,7 +258,10 @@ nb_comparison_new(struct nb_comparison **out, const struct nb_compare_input *inp
 void
 nb_comparison_delete(struct nb_comparison *comparison);
 
-/** Verdicts in words, then a table. flags: NB_TEXT_*; `format` "text", "md" or "json". */
+/**
+ * Verdicts in words, then a table for each sample; `format` "text", "md" or "json". Or "table":
+ * one of all samples, without verdicts. flags: NB_TEXT_*.
+ */
 NB_MUST_CHECK int
 nb_comparison_write(
 	const struct nb_comparison *comparison, const char *format, FILE *out, uint32_t flags);

@@ -484,10 +484,12 @@ compare_metric(struct compare_work *work, struct compare_metric *metric,
 	return rc;
 }
 
-/** Whether any sample has it together with the first. */
+/** Whether any sample has it together with the first, or a single one has it. */
 static bool
 has_pair(const struct compare_work *work, const struct compare_metric *metric)
 {
+	if (work->sample_count == 1)
+		return metric->of[0].count > 0;
 	for (size_t s = 1; s < work->sample_count; s++)
 		if (metric->pairs[s].verdict != COMPARE_ABSENT)
 			return true;
@@ -530,18 +532,19 @@ compare_work(struct nb_comparison *comparison, size_t index,
 
 /** Warn of each work with a single sample; NB_ERR_USAGE if all are like that. */
 static int
-check_works(struct nb_comparison *comparison)
+check_works(struct nb_comparison *comparison, const struct nb_compare_options *options)
 {
 	const struct compare_work *works = comparison->works;
 	size_t compared = 0;
 	for (size_t w = 0; w < comparison->work_count; w++) {
 		compared += works[w].sample_count > 1;
-		if (works[w].sample_count == 1)
+		if (works[w].sample_count == 1 && options->is_alone == 0)
 			compare_add_text(comparison, &comparison->warnings,
 				"only %s has %s, so it is compared with nothing",
 				works[w].samples[0].name, works[w].title);
 	}
-	if (comparison->rc != NB_OK || compared > 0)
+	if (comparison->rc != NB_OK || compared > 0 ||
+		(options->is_alone != 0 && comparison->work_count > 0))
 		return comparison->rc;
 	if (comparison->work_count == 0)
 		return error_set(
@@ -576,11 +579,14 @@ compare_all(struct nb_comparison *comparison, const struct nb_compare_options *o
 	comparison->is_by_file = is_by_file(comparison->inputs, comparison->input_count);
 	sort_runs(comparison);
 	if (comparison->rc == NB_OK)
-		comparison->rc = check_works(comparison);
+		comparison->rc = check_works(comparison, options);
 	if (comparison->rc == NB_OK)
 		compare_look_for_differences(comparison);
-	if (comparison->rc == NB_OK && comparison->differences.count > 0 && options->force == 0)
+	if (comparison->rc == NB_OK && comparison->differences.count > 0 &&
+		options->force == NB_COMPARE_REFUSE)
 		comparison->rc = refuse(&comparison->differences);
+	comparison->is_unranked = comparison->differences.count > 0 &&
+		options->force == NB_COMPARE_UNRANKED;
 	for (size_t w = 0; w < comparison->work_count && comparison->rc == NB_OK; w++)
 		compare_work(comparison, w, options);
 	return comparison->rc;
@@ -592,7 +598,7 @@ confidence_of(const struct nb_compare_input *inputs, size_t count)
 {
 	double confidence;
 	for (size_t i = 0; i < count; i++) {
-		const char *text = results_option(inputs[i].results, "confidence");
+		const char *text = nb_results_option(inputs[i].results, "confidence");
 		if (results_are_versus(inputs[i].results) && text != NULL &&
 			nb_parse_real(&confidence, text) == NB_OK)
 			return confidence;
@@ -614,7 +620,7 @@ nb_comparison_new(struct nb_comparison **out, const struct nb_compare_input *inp
 	if (comparison == NULL)
 		return error_memory();
 	comparison->confidence = own.confidence;
-	comparison->is_forced = own.force != 0;
+	comparison->is_forced = own.force != NB_COMPARE_REFUSE;
 	comparison->inputs = inputs;
 	comparison->input_count = count;
 	int rc = compare_all(comparison, &own);
@@ -631,14 +637,11 @@ compare_versus(struct nb_comparison **out, const struct nb_results *results)
 {
 	struct nb_compare_input input = {results, "vs"};
 	struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
-	const char *force = results_option(results, "force");
+	const char *force = nb_results_option(results, "force");
 	options.confidence = 0;
-	options.force = 1;
-	int rc = nb_comparison_new(out, &input, 1, &options);
-	if (rc == NB_OK)
-		(*out)->is_unranked = (*out)->differences.count > 0 &&
-			(force == NULL || strcmp(force, "yes") != 0);
-	return rc;
+	options.force = force != NULL && strcmp(force, "yes") == 0 ? NB_COMPARE_FORCE
+								   : NB_COMPARE_UNRANKED;
+	return nb_comparison_new(out, &input, 1, &options);
 }
 
 /* ---- in a few words ---- */

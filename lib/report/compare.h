@@ -83,7 +83,7 @@ struct nb_comparison {
 	struct compare_work *works;
 	size_t work_count;
 	struct compare_texts differences; /* reasons against ranking, if it was forced */
-	bool is_unranked;                 /* vs, which nobody forced: no verdicts */
+	bool is_unranked; /* the samples differ, and nobody forced it: no verdicts */
 	bool is_forced;
 	struct compare_texts warnings;
 	/* while it is made */
@@ -155,6 +155,10 @@ compare_versus(struct nb_comparison **out, const struct nb_results *results);
 /** As a table for programs: a row for each metric of each contestant (compare_csv.c). */
 NB_MUST_CHECK int
 compare_write_csv(const struct nb_comparison *comparison, FILE *out);
+
+/** As one table for people: a row for each sample of each work (compare_table.c). */
+NB_MUST_CHECK int
+compare_write_table(const struct nb_comparison *comparison, FILE *out);
 
 /** As JSON (compare_json.c). */
 NB_MUST_CHECK int

@@ -196,8 +196,8 @@ add_table(struct doc *doc, const struct nb_comparison *comparison,
 
 /* ---- the whole ---- */
 
-static void
-add_head(struct doc *doc, const struct nb_comparison *comparison)
+void
+report_comparison_head(struct doc *doc, const struct nb_comparison *comparison)
 {
 	const struct compare_texts *differences = &comparison->differences,
 				   *warnings = &comparison->warnings;
@@ -242,7 +242,7 @@ int
 report_comparison(struct doc *doc, const struct nb_comparison *comparison, uint32_t rendering,
 	bool has_bars)
 {
-	add_head(doc, comparison);
+	report_comparison_head(doc, comparison);
 	int rc = add_verdicts(doc, comparison);
 	for (size_t w = 0; w < comparison->work_count; w++)
 		for (size_t s = 1; s < comparison->works[w].sample_count; s++)
@@ -270,9 +270,12 @@ nb_comparison_write(
 		return write_comparison(comparison, DOC_TEXT, out, flags);
 	if (strcmp(format, "md") == 0)
 		return write_comparison(comparison, DOC_MARKDOWN, out, flags);
+	if (strcmp(format, "table") == 0)
+		return compare_write_table(comparison, out);
 	if (strcmp(format, "json") != 0)
 		return error_set(NB_ERR_USAGE,
-			"'%s' is not a format of comparisons; use text, md or json", format);
+			"'%s' is not a format of comparisons; use text, md, table or json",
+			format);
 	int rc = compare_write_json(comparison, out);
 	if (rc == NB_OK && (fflush(out) != 0 || ferror(out)))
 		rc = error_system("the comparison cannot be written");

@@ -127,7 +127,7 @@ results_find_points(struct nb_results *results)
 }
 
 const char *
-results_option(const struct nb_results *results, const char *name)
+nb_results_option(const struct nb_results *results, const char *name)
 {
 	const struct record_command *command = &results->command;
 	for (size_t i = 0; i < command->option_count; i++)

@@ -125,10 +125,6 @@ results_find_points(struct nb_results *results);
 NB_MUST_CHECK int
 results_pick(struct nb_results *out, const struct nb_results *from);
 
-/** The value of an option of the command; NULL: not known. */
-const char *
-results_option(const struct nb_results *results, const char *name);
-
 /** Whether all of them are repetitions of vs. */
 bool
 results_are_versus(const struct nb_results *results);

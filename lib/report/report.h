@@ -62,4 +62,8 @@ NB_MUST_CHECK int
 report_comparison(struct doc *doc, const struct nb_comparison *comparison, uint32_t rendering,
 	bool has_bars);
 
+/** Its reasons against ranking, and its notes. */
+void
+report_comparison_head(struct doc *doc, const struct nb_comparison *comparison);
+
 #endif /* REPORT_REPORT_H */

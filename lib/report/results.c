@@ -118,6 +118,14 @@ nb_results_set_contestant(
 	}
 }
 
+void
+nb_results_set_label(struct nb_results *results, const char *label)
+{
+	for (size_t i = 0; i < results->count; i++)
+		snprintf(results->records[i].label, sizeof(results->records[i].label), "%s",
+			label);
+}
+
 /** Never NULL but for a failure, also of an empty list. */
 static void *
 copy_list(const void *list, size_t count, size_t size)

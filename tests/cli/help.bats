@@ -5,13 +5,13 @@
 load helper
 
 actions='keys put shuffle get delete load run replay workloads engines check crash serve new-engine convert
-	report merge rerun explain compare vs gate'
+	report merge rerun explain compare vs matrix gate'
 options='action path driver klen vlen keys report-interval count threads depth batch-bytes option durability
 	cache seed value-ratio verify-rate settle clock latency pin allow-missing fold quiet only format fresh
 	servers hang-after op-timeout workload set version help from to from-format to-format key-bytes bare-as skip-bad
 	phase load trace speed array record procs interval checkpoint-every until-steady sweep slo
 	output hlog csv notebook baseline strict allow cold sample hardware
-	runs precision budget max-regress confidence force
+	runs precision budget results dry-run retry max-regress confidence force
 	rounds ops moment keep again power file-system states
 	listen max-connections max-value max-buffers spin allow-reset async pinirq'
 # Keys of jobs; those that an option has the name of are above.
