@@ -12,7 +12,7 @@
 
 static struct {
 	const char *listen;
-	uint64_t connections, value_max, buffer_max, spin_ns;
+	uint64_t transport, connections, value_max, buffer_max, spin_ns;
 	bool may_reset, is_async;
 } own;
 
@@ -25,6 +25,11 @@ static const struct option_row own_options[] = {
 		.detail = "With port 0 the system chooses a free port, which mininb prints. "
 			"Clients need no password, so mininb warns of an address that other "
 			"machines can reach."},
+	{.name = "transport", .arg = "NAME", .type = OPTION_CHOICE, .def = "sockets",
+		.choices = "sockets|ofi", .group = GROUP_DATA, INTO(transport),
+		.help = "how clients connect: sockets, or ofi for libfabric",
+		.detail = "With ofi the driver net can connect, with -o transport=ofi, and Redis "
+			"clients cannot. $FI_PROVIDER selects libfabric's provider: tcp, verbs."},
 	{.name = "max-connections", .arg = "COUNT", .type = OPTION_COUNT, .def = "10000",
 		.min = 1, .max = 1000000, .group = GROUP_DATA, INTO(connections),
 		.help = "refuse further connections above COUNT"},
@@ -104,6 +109,7 @@ serve_options_of(const struct options *options)
 	serve.is_pinned = options->is_pinned;
 	serve.may_reset = own.may_reset;
 	serve.is_async = own.is_async;
+	serve.transport = (uint32_t)own.transport;
 	serve.ready = print_ready;
 	return serve;
 }

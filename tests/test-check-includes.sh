@@ -13,7 +13,7 @@ failed=0
 make_tree() {
 	rm -rf "${tree:?}"/*
 	mkdir -p "$tree/cli" "$tree/plugins/mine" "$tree/include/mininb" "$tree/lib/base" \
-		"$tree/lib/workload" "$tree/lib/run" "$tree/lib/report"
+		"$tree/lib/workload" "$tree/lib/run" "$tree/lib/report" "$tree/lib/serve"
 	printf '#include <stdint.h>\n' >"$tree/include/mininb/engine.h"
 	printf '#include <mininb/engine.h>\n#include <stdio.h>\n' >"$tree/include/mininb/mininb.h"
 	printf '#include <mininb/mininb.h>\n' >"$tree/lib/base/error.h"
@@ -22,6 +22,7 @@ make_tree() {
 		>"$tree/lib/run/run.c"
 	printf '#include "workload/keys.h"\n' >"$tree/lib/run/run.h"
 	printf '#include "run/run.h"\n' >"$tree/lib/report/text.c"
+	printf '#include "../../plugins/remote/fabric.h"\n' >"$tree/lib/serve/ofi.c"
 	printf '#include <mininb/mininb.h>\n#include "cli.h"\n' >"$tree/cli/main.c"
 	printf '#include <mininb/run.h>\n' >"$tree/cli/cli.h"
 	printf '#include <mininb/engine.h>\n#include <leveldb/c.h>\n#include "../common/plugin.h"\n' \
@@ -58,6 +59,8 @@ expect_refusal include/mininb/engine.h '#include <stdbool.h>'
 expect_refusal include/mininb/engine.h '#include <mininb/mininb.h>'
 expect_refusal include/mininb/mininb.h '#include "base/error.h"'
 expect_refusal lib/base/error.h '#include "workload/keys.h"'
+expect_refusal lib/run/run.c '#include "../../plugins/remote/fabric.h"'
+expect_refusal lib/serve/ofi.c '#include "../../plugins/remote/stream.h"'
 expect_refusal lib/base/error.h '#include "../run/run.h"'
 expect_refusal lib/workload/keys.h '#include "run/run.h"'
 expect_refusal lib/workload/keys.h '#include "report/text.h"'

@@ -22,6 +22,12 @@ struct nb_serve_ready {
 
 typedef void (*nb_serve_ready_fn)(void *arg, const struct nb_serve_ready *ready);
 
+/** How connections come. */
+enum {
+	NB_SERVE_SOCKETS = 0, /* TCP or a Unix socket */
+	NB_SERVE_OFI = 1      /* libfabric: its provider tcp, verbs, ...; HOST:PORT only */
+};
+
 /** How to serve. Texts are borrowed during the call. Append only. */
 struct nb_serve_options {
 	size_t size;
@@ -42,8 +48,8 @@ struct nb_serve_options {
 	uint32_t may_reset;   /* clients may remove all records */
 	nb_serve_ready_fn ready;
 	void *ready_arg;
-	uint32_t is_async; /* submit requests; answers need not wait for other connections' */
-	uint32_t spare_u32;
+	uint32_t is_async;  /* submit requests; answers need not wait for other connections' */
+	uint32_t transport; /* NB_SERVE_SOCKETS or NB_SERVE_OFI */
 };
 
 #define NB_SERVE_OPTIONS_INIT \

@@ -42,17 +42,24 @@ refuse(const char *text)
 		text);
 }
 
+int
+address_split(const char *text, char host[ADDRESS_HOST], const char **port)
+{
+	return split(text, host, ADDRESS_HOST, port) ? NB_OK : refuse(text);
+}
+
 static int
 look_up(struct addrinfo **out, const char *text)
 {
-	char host[256];
+	char host[ADDRESS_HOST];
 	const char *port;
 	struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV,
 		.ai_family = AF_UNSPEC,
 		.ai_socktype = SOCK_STREAM};
-	if (!split(text, host, sizeof(host), &port))
-		return refuse(text);
-	int rc = getaddrinfo(host, port, &hints, out);
+	int rc = address_split(text, host, &port);
+	if (rc != NB_OK)
+		return rc;
+	rc = getaddrinfo(host, port, &hints, out);
 	return rc == 0 ? NB_OK : error_set(NB_FAIL, "listen: %s: %s", text, gai_strerror(rc));
 }
 
@@ -114,17 +121,23 @@ bind_unix(struct server *server, const char *path)
 }
 
 /** "127.0.0.1:41827": the port may have been chosen by the system. */
-static void
-name_address(struct server *server)
+void
+address_name(struct server *server, const struct sockaddr *address, socklen_t size)
 {
-	struct sockaddr_storage bound;
-	socklen_t size = sizeof(bound);
 	char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
-	getsockname(server->listener, (struct sockaddr *)&bound, &size);
-	getnameinfo((struct sockaddr *)&bound, size, host, sizeof(host), port, sizeof(port),
+	getnameinfo(address, size, host, sizeof(host), port, sizeof(port),
 		NI_NUMERICHOST | NI_NUMERICSERV);
 	snprintf(server->address, sizeof(server->address),
-		bound.ss_family == AF_INET6 ? "[%.100s]:%s" : "%.100s:%s", host, port);
+		address->sa_family == AF_INET6 ? "[%.100s]:%s" : "%.100s:%s", host, port);
+}
+
+static void
+name_bound(struct server *server)
+{
+	struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
+	socklen_t size = sizeof(bound);
+	getsockname(server->listener, (struct sockaddr *)&bound, &size);
+	address_name(server, (struct sockaddr *)&bound, size);
 }
 
 int
@@ -145,7 +158,7 @@ address_bind(struct server *server, const char *text)
 		rc = error_system("listen: %s", text);
 	freeaddrinfo(found);
 	if (rc == NB_OK)
-		name_address(server);
+		name_bound(server);
 	return rc;
 }
 

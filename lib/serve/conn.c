@@ -13,25 +13,9 @@
  * limit is closed.
  */
 #include <errno.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "serve/server.h"
-
-struct conn *
-conn_new(int fd, uint64_t id)
-{
-	struct conn *conn = calloc(1, sizeof(*conn));
-	if (conn == NULL) {
-		close(fd);
-		return NULL;
-	}
-	conn->fd = fd;
-	conn->id = id;
-	return conn;
-}
 
 /** Bytes of a connection that count. */
 static uint64_t
@@ -77,18 +61,17 @@ conn_close(struct conn *conn)
 	forget(conn, &conn->in);
 	forget(conn, &conn->out);
 	bytes_free(&conn->scan_key);
-	close(conn->fd);
+	thread->server->transport->end(conn);
 	__atomic_fetch_sub(&thread->load, 1, __ATOMIC_RELAXED);
 	free(conn);
 }
 
 static void
-watch(struct conn *conn, bool is_throttled, int how)
+watch(struct conn *conn, bool is_throttled)
 {
-	struct epoll_event event = {
-		.events = is_throttled ? EPOLLOUT : EPOLLIN, .data = {.ptr = conn}};
+	const struct transport *transport = conn->thread->server->transport;
 	conn->is_throttled = is_throttled;
-	if (epoll_ctl(conn->thread->epoll, how, conn->fd, &event) != 0)
+	if (transport->watch != NULL && !transport->watch(conn, is_throttled))
 		conn->is_broken = true;
 }
 
@@ -101,8 +84,7 @@ conn_begin(struct thread *thread, struct conn *conn)
 	if (conn->next != NULL)
 		conn->next->previous = conn;
 	thread->conns = conn;
-	watch(conn, false, EPOLL_CTL_ADD);
-	if (conn->is_broken)
+	if (!thread->server->transport->begin(conn))
 		conn_close(conn);
 }
 
@@ -112,9 +94,10 @@ conn_begin(struct thread *thread, struct conn *conn)
 static size_t
 send_some(struct conn *conn, const char *bytes, size_t size)
 {
+	const struct transport *transport = conn->thread->server->transport;
 	size_t sent = 0;
 	while (sent < size) {
-		ssize_t some = send(conn->fd, bytes + sent, size - sent, MSG_NOSIGNAL);
+		ssize_t some = transport->send(conn, bytes + sent, size - sent);
 		if (some < 0 && errno == EINTR)
 			continue;
 		if (some < 0)
@@ -254,7 +237,7 @@ static void
 read_some(struct conn *conn)
 {
 	struct thread *thread = conn->thread;
-	ssize_t size = recv(conn->fd, thread->read, READ_SIZE, 0);
+	ssize_t size = thread->server->transport->receive(conn, thread->read, READ_SIZE);
 	if (size > 0)
 		take(conn, thread->read, (size_t)size);
 	else if (size == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
@@ -267,14 +250,16 @@ read_some(struct conn *conn)
 static void
 settle(struct conn *conn)
 {
-	bool is_over = conn->is_broken || (conn->is_ending && conn->out.size == 0);
-	if (is_over) {
+	const struct transport *transport = conn->thread->server->transport;
+	bool is_sending = conn->out.size > 0 ||
+		(transport->is_sending != NULL && transport->is_sending(conn));
+	if (conn->is_broken || (conn->is_ending && !is_sending)) {
 		conn_close(conn);
 		return;
 	}
 	bool is_throttled = conn->out.size > 0;
 	if (is_throttled != conn->is_throttled)
-		watch(conn, is_throttled, EPOLL_CTL_MOD);
+		watch(conn, is_throttled);
 	if (conn->is_broken)
 		conn_close(conn);
 }

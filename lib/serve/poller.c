@@ -9,6 +9,9 @@
  * While requests are in flight (async.h) a thread alternates between its connections and waits of
  * REAP_NS for the engine, since one call cannot wait for both.
  *
+ * A transport whose news epoll does not name (transport_ofi.c) has one file in the epoll, with the
+ * thread itself as its data, and names them itself.
+ *
  * A thread returns from thread_serve() with its session open when the server pauses (an errand
  * for the whole database), and comes back; its connections stay.
  */
@@ -78,11 +81,26 @@ end_errand(struct thread *thread)
 		conn_resume(conn);
 }
 
-static bool
-must_return(const struct server *server)
+bool
+thread_must_return(const struct thread *thread)
 {
+	const struct server *server = thread->server;
 	return (__atomic_load_n(&server->is_paused, __ATOMIC_ACQUIRE) |
 		       __atomic_load_n(&server->is_ending, __ATOMIC_ACQUIRE)) != 0;
+}
+
+static bool
+has_news(struct thread *thread)
+{
+	const struct transport *transport = thread->server->transport;
+	return transport->has_news != NULL && transport->has_news(thread);
+}
+
+static bool
+may_sleep(struct thread *thread)
+{
+	const struct transport *transport = thread->server->transport;
+	return transport->may_sleep == NULL || transport->may_sleep(thread);
 }
 
 /** Events that are there, or came within the time to spin, or then after a sleep. */
@@ -92,7 +110,7 @@ wait_events(struct thread *thread, struct epoll_event *events)
 	const struct server *server = thread->server;
 	uint64_t spin_ns = server->options.spin_ns;
 	int count = epoll_wait(thread->epoll, events, EVENTS, 0);
-	if (count != 0)
+	if (count != 0 || has_news(thread))
 		return count;
 	struct async *async = thread->window.async;
 	if (async != NULL && async->count > 0) {
@@ -102,9 +120,11 @@ wait_events(struct thread *thread, struct epoll_event *events)
 	for (uint64_t begin_ns = spin_ns > 0 ? clock_monotonic() : 0;
 		spin_ns > 0 && clock_monotonic() - begin_ns < spin_ns;) {
 		count = epoll_wait(thread->epoll, events, EVENTS, 0);
-		if (count != 0)
+		if (count != 0 || has_news(thread))
 			return count;
 	}
+	if (!may_sleep(thread))
+		return 0;
 	if (server->engine.tick == NULL)
 		return epoll_wait(thread->epoll, events, EVENTS, IDLE_MS);
 	count = epoll_wait(thread->epoll, events, EVENTS, TICK_MS);
@@ -120,8 +140,7 @@ send_flown(struct thread *thread)
 {
 	struct async *async = thread->window.async;
 	struct conn *conn;
-	while (async != NULL && (conn = async->listed) != NULL &&
-		!must_return(thread->server)) {
+	while (async != NULL && (conn = async->listed) != NULL && !thread_must_return(thread)) {
 		async->listed = conn->async.next_listed;
 		conn->async.is_listed = false;
 		conn_answer(conn);
@@ -132,13 +151,18 @@ static void
 serve_events(struct thread *thread)
 {
 	struct epoll_event events[EVENTS];
+	const struct transport *transport = thread->server->transport;
 	int count = wait_events(thread, events);
 	for (int i = 0; i < count; i++) {
 		if (events[i].data.ptr == NULL)
 			take_new(thread);
-		else if (!must_return(thread->server))
+		else if (events[i].data.ptr == thread)
+			(void)may_sleep(thread); /* its file is to say what comes from now on */
+		else if (!thread_must_return(thread))
 			conn_wake(events[i].data.ptr);
 	}
+	if (transport->serve_news != NULL)
+		transport->serve_news(thread, false);
 	if (thread->window.async != NULL)
 		async_reap(thread->window.async, 0);
 	send_flown(thread);
@@ -158,6 +182,7 @@ thread_drop_all(struct thread *thread)
 static void
 finish(struct thread *thread)
 {
+	const struct transport *transport = thread->server->transport;
 	uint64_t until_ns = clock_monotonic() + FINISH_NS;
 	take_new(thread);
 	for (struct conn *conn = thread->conns, *next; conn != NULL; conn = next) {
@@ -169,8 +194,10 @@ finish(struct thread *thread)
 		struct epoll_event events[EVENTS];
 		int count = epoll_wait(thread->epoll, events, EVENTS, 10);
 		for (int i = 0; i < count; i++)
-			if (events[i].data.ptr != NULL)
+			if (events[i].data.ptr != NULL && events[i].data.ptr != thread)
 				conn_wake(events[i].data.ptr);
+		if (transport->serve_news != NULL)
+			transport->serve_news(thread, true);
 	}
 	thread_drop_all(thread);
 }
@@ -224,7 +251,7 @@ thread_serve(void *arg, uint32_t id, int phase)
 	}
 	end_errand(thread);
 	send_flown(thread);
-	while (!must_return(server))
+	while (!thread_must_return(thread))
 		serve_events(thread);
 	async_drain(thread->window.async);
 	if (__atomic_load_n(&server->is_ending, __ATOMIC_ACQUIRE) != 0) {

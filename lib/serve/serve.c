@@ -13,14 +13,11 @@
  * hash would give one of two threads both of two connections half of the time.
  */
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <mininb/files.h>
@@ -33,8 +30,6 @@
 #include "serve/server.h"
 
 enum {
-	BACKLOG = 1024,
-	ACCEPTS = 64, /* between two looks at the rest */
 	LOOK_MS = 100,
 	OTHER_FILES = 64, /* that the engine and this library have open, without sockets */
 	THREADS_MAX = 1024
@@ -82,6 +77,26 @@ load(struct server *server)
 		return rc;
 	server->engine = *nb_engine_table(server->ref);
 	return check(server);
+}
+
+static int
+choose_transport(struct server *server)
+{
+	const bool is_ofi = server->options.transport == NB_SERVE_OFI;
+	if (server->options.transport > NB_SERVE_OFI)
+		return error_set(NB_ERR_USAGE, "transport: must be sockets or ofi");
+	if (is_ofi && transport_ofi == NULL)
+		return error_set(NB_UNSUPPORTED,
+			"transport: mininb was built without libfabric; install libfabric-dev and "
+			"build it again, or leave --transport=ofi out");
+	server->transport = is_ofi ? transport_ofi : &transport_socket;
+	return NB_OK;
+}
+
+static int
+bind_address(struct server *server)
+{
+	return server->transport->bind(server, server->options.listen);
 }
 
 /** As many connections as there may be open files. */
@@ -193,7 +208,9 @@ create_thread(struct server *server, uint32_t id)
 	if (thread->epoll < 0 || thread->wake < 0 ||
 		epoll_ctl(thread->epoll, EPOLL_CTL_ADD, thread->wake, &event) != 0)
 		return error_system("a thread's epoll");
-	return NB_OK;
+	return server->transport->create_thread != NULL
+		? server->transport->create_thread(thread)
+		: NB_OK;
 }
 
 static int
@@ -224,6 +241,8 @@ destroy_threads(struct server *server)
 		bytes_free(&thread->out);
 		bytes_free(&thread->errand.text);
 		async_delete(thread->window.async);
+		if (server->transport->destroy_thread != NULL)
+			server->transport->destroy_thread(thread);
 		free(thread->args.items);
 		free(thread->read);
 		if (thread->epoll >= 0)
@@ -332,64 +351,40 @@ do_errands(struct server *server)
 
 /* ---- connections ---- */
 
-static struct thread *
-choose_thread(struct server *server, uint64_t *connections)
+struct thread *
+server_choose_thread(struct server *server)
 {
 	struct thread *least = &server->threads[0];
-	uint64_t least_load = UINT64_MAX;
-	*connections = 0;
+	uint64_t least_load = UINT64_MAX, connections = 0;
 	for (uint32_t i = 0; i < server->options.threads; i++) {
 		uint64_t load = __atomic_load_n(&server->threads[i].load, __ATOMIC_RELAXED);
-		*connections += load;
+		connections += load;
 		if (load < least_load) {
 			least = &server->threads[i];
 			least_load = load;
 		}
 	}
-	return least;
+	if (connections < server->options.connections)
+		return least;
+	server->refused++;
+	return NULL;
 }
 
-static void
-hand_over(struct thread *thread, struct conn *conn)
+bool
+server_hand_over(struct thread *thread, int fd, void *of_transport)
 {
+	struct conn *conn = calloc(1, sizeof(*conn));
+	if (conn == NULL)
+		return false;
+	conn->fd = fd;
+	conn->of_transport = of_transport;
+	conn->id = ++thread->server->accepted;
 	__atomic_fetch_add(&thread->load, 1, __ATOMIC_RELAXED);
 	conn->next = __atomic_load_n(&thread->mailbox, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(
 		&thread->mailbox, &conn->next, conn, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
 	thread_wake(thread);
-}
-
-static void
-take_connection(struct server *server, int fd)
-{
-	static const char refusal[] = "-ERR max number of clients reached\r\n";
-	uint64_t connections;
-	struct thread *thread = choose_thread(server, &connections);
-	if (connections >= server->options.connections) {
-		server->refused++;
-		(void)!send(fd, refusal, sizeof(refusal) - 1, MSG_NOSIGNAL);
-		close(fd);
-		return;
-	}
-	/* of a Unix socket these fail, and are not needed */
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int));
-	struct conn *conn = conn_new(fd, ++server->accepted);
-	if (conn != NULL)
-		hand_over(thread, conn);
-}
-
-/** Connections that wait; false: there are no more open files, so it is to pause. */
-static bool
-accept_some(struct server *server)
-{
-	for (int i = 0; i < ACCEPTS; i++) {
-		int fd = accept4(server->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd < 0)
-			return errno != EMFILE && errno != ENFILE && errno != ENOMEM;
-		take_connection(server, fd);
-	}
 	return true;
 }
 
@@ -417,7 +412,7 @@ serve_loop(struct server *server)
 		uint64_t count;
 		poll(wait, 2, LOOK_MS);
 		(void)!read(server->wake, &count, sizeof(count));
-		can_accept = accept_some(server);
+		can_accept = server->transport->accept(server);
 		if (__atomic_load_n(&server->is_paused, __ATOMIC_ACQUIRE) != 0) {
 			await_threads(server);
 			rc = do_errands(server);
@@ -462,32 +457,28 @@ serve_database(struct server *server)
 		.address = server->address,
 		.threads = options->threads,
 		.durability = server->durability};
-	if (listen(server->listener, BACKLOG) != 0)
-		return error_system("listen: %s", server->address);
-	int rc = worker_pool_create(&server->pool, options->threads, thread_serve, server);
+	int rc = server->transport->listen(server);
+	if (rc != NB_OK)
+		return rc;
+	rc = worker_pool_create(&server->pool, options->threads, thread_serve, server);
 	if (rc != NB_OK)
 		return rc;
 	worker_pool_begin(&server->pool, PHASE_SERVE);
 	if (options->ready != NULL)
 		options->ready(options->ready_arg, &ready);
 	rc = serve_loop(server);
-	address_close(server);
+	server->transport->close(server);
 	return end_threads(server, rc);
 }
 
 static int
 serve(struct server *server)
 {
-	static int (*const steps[])(struct server *) = {load, create_threads};
+	static int (*const steps[])(struct server *) = {
+		load, choose_transport, bind_address, create_threads, claim, open_database};
 	int rc = NB_OK;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == NB_OK; i++)
 		rc = steps[i](server);
-	if (rc == NB_OK)
-		rc = address_bind(server, server->options.listen);
-	if (rc == NB_OK)
-		rc = claim(server);
-	if (rc == NB_OK)
-		rc = open_database(server);
 	if (rc != NB_OK)
 		return rc;
 	limit_connections(server);
@@ -527,9 +518,12 @@ nb_serve(const struct nb_serve_options *options, struct nb_serve_report *report)
 	int rc = serve(&server);
 	sum_up(&server, report);
 	report->wall_ns = clock_monotonic() - begin_ns;
-	address_close(&server);
+	if (server.transport != NULL)
+		server.transport->close(&server);
 	marker_close(&server.marker);
 	destroy_threads(&server);
+	if (server.transport != NULL && server.transport->destroy != NULL)
+		server.transport->destroy(&server);
 	if (server.ref != NULL)
 		nb_options_delete(server.values, nb_engine_table(server.ref));
 	nb_engine_unload(server.ref);

@@ -5,6 +5,8 @@
 #include <mininb/serve.h>
 #include <mininb/wire.h>
 
+#include <sys/socket.h>
+
 #include "run/marker.h"
 #include "run/worker_pool.h"
 #include "serve/async.h"
@@ -47,7 +49,8 @@ struct errand {
 };
 
 struct conn {
-	int fd;
+	int fd;             /* of a socket */
+	void *of_transport; /* of another transport */
 	uint32_t protocol;
 	uint64_t id;
 	struct thread *thread;
@@ -68,9 +71,44 @@ struct conn {
 	struct bytes scan_key; /* the last key that it has seen */
 };
 
+/**
+ * How connections come and how their bytes go: sockets, or libfabric (transport_*.c). Members
+ * that may be NULL say so. A failure of an `int` is as everywhere.
+ */
+struct transport {
+	/* the main thread's: take the address; accept connections; what comes with them */
+	int (*bind)(struct server *server, const char *address);
+	int (*listen)(struct server *server);
+	/** Connections that wait. false: there are no more open files, so it is to pause. */
+	bool (*accept)(struct server *server);
+	void (*close)(struct server *server);
+	void (*destroy)(struct server *server); /* after its threads; NULL: nothing is left */
+	/* a thread's own; NULL: epoll says all that is new */
+	int (*create_thread)(struct thread *thread);
+	void (*destroy_thread)(struct thread *thread);
+	bool (*has_news)(struct thread *thread);
+	bool (*may_sleep)(struct thread *thread);
+	void (*serve_news)(struct thread *thread, bool is_ending);
+	/* a connection's, on its thread */
+	bool (*begin)(struct conn *conn);
+	/** As recv(2) and send(2), without waiting. */
+	ssize_t (*receive)(struct conn *conn, void *to, size_t size);
+	ssize_t (*send)(struct conn *conn, const void *bytes, size_t size);
+	/** Wait for room to write, or for requests. NULL: news says both. */
+	bool (*watch)(struct conn *conn, bool is_throttled);
+	/** Whether bytes that were taken are not on their way yet. NULL: never. */
+	bool (*is_sending)(const struct conn *conn);
+	void (*end)(struct conn *conn);
+};
+
+extern const struct transport transport_socket;
+/** Serves by libfabric; NULL: it was built without. */
+extern const struct transport *const transport_ofi;
+
 struct thread {
 	struct server *server;
 	uint32_t id;
+	void *of_transport;
 	int epoll, wake;
 	struct conn *mailbox; /* atomic: connections that were accepted for it */
 	uint64_t load;        /* atomic: connections that it has or will have */
@@ -98,7 +136,9 @@ struct server {
 	char unix_path[108]; /* to be removed at the end; "" */
 	uint32_t durability;
 	struct marker marker;
-	int listener, wake;
+	const struct transport *transport;
+	void *of_transport;
+	int listener, wake; /* listener: can be read if connections wait */
 	struct worker_pool pool;
 	struct thread *threads;
 	struct gate gate;
@@ -130,10 +170,6 @@ server_frame_max(const struct server *server)
 }
 
 /* ---- a connection (conn.c) ---- */
-
-/** Takes over `fd`. NULL: out of memory. */
-struct conn *
-conn_new(int fd, uint64_t id);
 
 void
 conn_begin(struct thread *thread, struct conn *conn);
@@ -189,11 +225,27 @@ thread_serve(void *arg, uint32_t id, int phase);
 void
 thread_wake(const struct thread *thread);
 
+/** Whether it is to return from serving, for an errand or the end. */
+bool
+thread_must_return(const struct thread *thread);
+
 /** Close all connections, also those that were just accepted. */
 void
 thread_drop_all(struct thread *thread);
 
+/* ---- what a transport needs when it accepts a connection (serve.c) ---- */
+
+/** The thread for one more connection. NULL: there are too many. */
+struct thread *
+server_choose_thread(struct server *server);
+
+/** A connection for the thread, which begins it. false: out of memory. */
+bool
+server_hand_over(struct thread *thread, int fd, void *of_transport);
+
 /* ---- addresses (address.c) ---- */
+
+enum { ADDRESS_HOST = 256 };
 
 /** Bind server->listener, and set the address at which it can be reached. */
 NB_MUST_CHECK int
@@ -202,5 +254,13 @@ address_bind(struct server *server, const char *text);
 /** Close the listener and remove its file, if it is a Unix socket. */
 void
 address_close(struct server *server);
+
+/** "HOST:PORT" or "[HOST]:PORT" in its parts. NB_OK, or a failure that names it. */
+NB_MUST_CHECK int
+address_split(const char *text, char host[ADDRESS_HOST], const char **port);
+
+/** Set the address at which the server can be reached. */
+void
+address_name(struct server *server, const struct sockaddr *address, socklen_t size);
 
 #endif /* SERVE_SERVER_H */

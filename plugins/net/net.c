@@ -11,6 +11,7 @@
  * insert and a merge that the engine has not are done by the server.
  */
 #include "../remote/address.h"
+#include "../remote/stream_fabric.h"
 #include "link.h"
 
 static const struct nb_engine engine;
@@ -45,10 +46,13 @@ struct nb_session {
 		"threads of a server that mininb starts itself") \
 	X(PERSISTENT, BOOL, "persistent", "no", \
 		"the served engine keeps its data: a run uses what a load has stored") \
+	X(TRANSPORT, CHOICE, "transport", "sockets", "sockets|ofi", \
+		"how to connect: sockets, or ofi for libfabric") \
 	X(SPIN, TIME, "spin", "0s", 0, 0, "poll for so long without sleeping, then sleep")
 enum { OPTIONS(OPTION_ID) };
 static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
+enum { SOCKETS, OFI }; /* choices of `transport` */
 enum { INFLIGHT_DEFAULT = 64, TOGETHER = 1024 /* requests of a multi_get or batch */ };
 
 static const char *
@@ -132,6 +136,8 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		.inflight_bytes = args->inflight_bytes,
 		.value_size = args->value_size,
 		.stream.spin_ns = args->options != NULL ? args->options[SPIN].u64 : 0};
+	if (args->options != NULL && args->options[TRANSPORT].u64 == OFI)
+		db->stream.connect = stream_fabric_connect;
 	int rc = open_links(&db->links, db, 1);
 	for (uint32_t i = 0; rc == NB_OK && i < db->target_count; i++)
 		rc = check_server(db, args, &db->links[i]);
@@ -598,40 +604,52 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 static const struct nb_engine *
 variant(const struct nb_option_value *values);
 
-#define NET_SERVER \
-	"command = {mininb} serve --driver={option:engine} --listen=unix:{socket} " \
-	"--path={dir} --threads={option:server_threads} {durability} --allow-reset --quiet\n" \
-	"address = unix:{socket}\n" \
+#define NET_SERVER(listen, words) \
+	"command = {mininb} serve --driver={option:engine} --listen=" listen words \
+	" --path={dir} --threads={option:server_threads} {durability} --allow-reset --quiet\n" \
+	"address = " listen "\n" \
 	"durability.none = --durability=none\n" \
 	"durability.process = --durability=process\n" \
 	"durability.periodic = --durability=periodic\n" \
 	"durability.commit = --durability=commit\n"
+#define SOCKET_SERVER NET_SERVER("unix:{socket}", "")
+#define OFI_SERVER NET_SERVER("127.0.0.1:{port}", " --transport=ofi")
 
-#define NET_ENGINE \
-	ENGINE_BASE("net"), ENGINE_RECORDS, \
-		.summary = "client of mininb serve", .licence = "BSD-2-Clause", \
-		.home = "part of mininb", .key_size_max = 1u << 20, \
-		.value_size_max = 1u << 30, .options = options, .open = db_open, \
-		.close = db_close, .release = release, .insert = insert, .batch = batch, \
-		.multi_get = multi_get, .submit = submit, .reap = reap, .flush = flush, \
-		.stats = stats, .execute = execute, .merge = merge, .reset = reset, \
-		.server = NET_SERVER
 #define NET_CAPS (NB_CAP_REMOTE | NB_CAP_CONCURRENT | NB_CAP_COPIES)
+#define KEPT_CAPS (NET_CAPS | NB_CAP_PERSISTENT | NB_CAP_MULTI_PROCESS)
+#define KEPT_LEVELS \
+	(NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_PERIODIC) | \
+		NB_DUR_BIT(NB_DUR_COMMIT))
 
-static const struct nb_engine engine = {NET_ENGINE, .caps = NET_CAPS,
-	.durabilities = NB_DUR_BIT(NB_DUR_NONE), .auto_durability = NB_DUR_NONE,
-	.variant = variant};
+/* is_kept: `persistent`; is_ofi: `transport`. Both are 0 or 1. */
+#define NET_ENGINE(is_kept, is_ofi) \
+	{ \
+		ENGINE_BASE("net"), ENGINE_RECORDS, \
+			.summary = "client of mininb serve", .licence = "BSD-2-Clause", \
+			.home = "part of mininb", .caps = (is_kept) ? KEPT_CAPS : NET_CAPS, \
+			.durabilities = (is_kept) ? KEPT_LEVELS : NB_DUR_BIT(NB_DUR_NONE), \
+			.auto_durability = (is_kept) ? NB_DUR_PROCESS : NB_DUR_NONE, \
+			.key_size_max = 1u << 20, .value_size_max = 1u << 30, \
+			.options = options, .open = db_open, .close = db_close, \
+			.release = release, .insert = insert, .batch = batch, \
+			.multi_get = multi_get, .submit = submit, .reap = reap, \
+			.flush = flush, .stats = stats, .execute = execute, .merge = merge, \
+			.reset = reset, .variant = variant, \
+			.server = (is_ofi) ? OFI_SERVER : SOCKET_SERVER \
+	}
 
-static const struct nb_engine persistent = {NET_ENGINE,
-	.caps = NET_CAPS | NB_CAP_PERSISTENT | NB_CAP_MULTI_PROCESS,
-	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) |
-		NB_DUR_BIT(NB_DUR_PERIODIC) | NB_DUR_BIT(NB_DUR_COMMIT),
-	.auto_durability = NB_DUR_PROCESS, .variant = variant};
+static const struct nb_engine engine = NET_ENGINE(0, 0);
+
+/* By the bits of what their options change. */
+enum { IS_KEPT = 1, IS_OFI = 2 };
+static const struct nb_engine variants[] = {
+	NET_ENGINE(0, 0), NET_ENGINE(1, 0), NET_ENGINE(0, 1), NET_ENGINE(1, 1)};
 
 static const struct nb_engine *
 variant(const struct nb_option_value *values)
 {
-	return values[PERSISTENT].u64 != 0 ? &persistent : NULL;
+	return &variants[(values[PERSISTENT].u64 != 0 ? IS_KEPT : 0) |
+		(values[TRANSPORT].u64 == OFI ? IS_OFI : 0)];
 }
 
 NB_ENGINE_PLUGIN(engine)

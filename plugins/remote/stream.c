@@ -202,6 +202,8 @@ stream_open(struct stream *stream, const struct nb_host *host, const char *addre
 	int error = 0, name_error = 0;
 	uint64_t timeout_ns = options->connect_ns != 0 ? options->connect_ns : CONNECT_NS;
 	memset(stream, 0, sizeof(*stream));
+	if (options->connect != NULL)
+		return options->connect(stream, host, address, options, timeout_ns);
 	int rc = address_parse(&parts, host, address, options->default_port);
 	if (rc != NB_OK)
 		return rc;

@@ -28,7 +28,7 @@ struct stream_io {
 	ssize_t (*write)(struct stream *stream, const void *bytes, size_t size);
 	/** Likewise; 0: the peer has closed. */
 	ssize_t (*read)(struct stream *stream, void *to, size_t size);
-	/** Whether bytes came that read would give although the socket has none. */
+	/** Whether read or, with unsent bytes, write would do something before the file can be read. */
 	bool (*has_more)(const struct stream *stream);
 	void (*close)(struct stream *stream);
 };
@@ -38,6 +38,9 @@ struct stream_options {
 	uint64_t connect_ns;      /* time to connect; 0: 10 seconds */
 	uint64_t spin_ns;         /* read the socket without sleeping for so long, then sleep */
 	const char *default_port; /* of an address without a port; NULL: it must have one */
+	/** Connects instead of a socket: see stream_fabric.h. */
+	int (*connect)(struct stream *stream, const struct nb_host *host, const char *address,
+		const struct stream_options *options, uint64_t timeout_ns);
 	/** Called with a stream that is connected, to log in or to set its io: see tls.h. */
 	int (*secure)(struct stream *stream, const struct stream_options *options,
 		uint64_t timeout_ns);
@@ -52,8 +55,8 @@ struct stream_buffer {
 
 struct stream {
 	const struct nb_host *host;
-	const char *address; /* as the user gave it; must outlive the stream */
-	int fd;
+	const char *address;        /* as the user gave it; must outlive the stream */
+	int fd;                     /* can be read if something may have come */
 	const struct stream_io *io; /* NULL: the socket itself */
 	void *of_io;
 	bool is_lent; /* bytes before in.begin must not move */
