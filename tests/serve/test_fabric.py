@@ -34,7 +34,7 @@ class AtWork:
         self.process = subprocess.Popen(
             [MININB, 'run', *OFI, '--servers=' + server.address, '--path', path,
              '--records=100', '--read=50', '--update=50', '--duration=600s', '--depth=20',
-             '--threads=2', '--verify-rate=0'],
+             '--threads=2', '--verify-rate=0', '--rate=2000'],
             stdout=subprocess.PIPE, stderr=terminal)
         os.close(terminal)
         said = b''
@@ -131,7 +131,7 @@ class Fabric(unittest.TestCase):
 
     def test_a_private_server_is_started_with_the_same_transport(self):
         with serve() as server:  # for its directory
-            done = mininb('run', *OFI, '-w', 'ycsb-a', '--path', server.path + '/c',
+            done = mininb('run', *OFI, '--read=50', '--update=50', '--path', server.path + '/c',
                           '--records=50', '--count=100', '--depth=10')
             self.assertRegex(done.stdout, r'Server +: 127\.0\.0\.1:')
             self.assertIn('transport=ofi', done.stdout)
