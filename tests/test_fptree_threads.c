@@ -5,7 +5,7 @@
  * depends on a time: a thread performs a number of operations, or continues until others
  * have finished theirs.
  */
-#include "history.h"
+#include "contest.h"
 #include "fptree_rig.h"
 
 #include <sched.h>
@@ -84,174 +84,82 @@ value_of_mark(uint8_t *room, const struct format *format, uint64_t *random, uint
 
 /* --- linearizability --- */
 
-enum { CONTEST_KEYS = 12, CONTEST_THREADS = 8, CONTEST_OPERATIONS = 250 };
-
-struct contest {
-	struct rig rig;
-	const struct format *format;
-	unsigned keys;
-	uint64_t salt;
-	uint64_t clock; /* atomic */
-	unsigned long mark;
-	struct {
-		struct operation operation;
-		unsigned key;
-	} log[CONTEST_THREADS][CONTEST_OPERATIONS];
-};
-
-static uint64_t
-tick(struct contest *contest)
+static void *
+open_session(void *to, unsigned id)
 {
-	return __atomic_fetch_add(&contest->clock, 1, __ATOMIC_SEQ_CST);
+	return rig_session(to, id);
 }
 
-static bool
-do_operation(struct tree_session *session, struct operation *operation, struct nb_slice key,
-	struct nb_slice value)
-{
-	int rc;
-
-	switch (operation->verb) {
-	case VERB_PUT:
-		rc = tree_put(session, key, value);
-		break;
-	case VERB_INSERT:
-		rc = tree_insert(session, key, value);
-		break;
-	case VERB_DEL:
-		rc = tree_del(session, key);
-		break;
-	default:
-		rc = tree_get(session, key, &value);
-		operation->value = HISTORY_ABSENT;
-		if (rc == NB_OK) {
-			ck_assert(rig_is_whole(value, &operation->value));
-			tree_release(session);
-		}
-	}
-	ck_assert_msg(rc >= 0, "%s", host_failure);
-	return rc == NB_OK;
-}
-
-/* Three keys at once are an operation on each, under way at the same time. */
 static void
-get_three(struct contest *contest, struct tree_session *session, unsigned id, unsigned i,
-	unsigned number)
+close_session(void *session)
 {
-	uint8_t room[3][KEY_MAX];
-	struct nb_slice keys[3], values[3];
-	int32_t answers[3];
-	uint64_t begin, end;
+	rig_end_session(session);
+}
 
-	for (unsigned j = 0; j < 3; j++)
-		keys[j] = key_of_number(room[j], contest->format, (number + j) % contest->keys);
-	begin = tick(contest);
-	ck_assert_int_eq(tree_multi_get(session, keys, 3, values, answers), NB_OK);
-	end = tick(contest);
-	for (unsigned j = 0; j < 3; j++) {
-		struct operation *operation = &contest->log[id][i + j].operation;
+static int
+contest_get(void *session, struct nb_slice key, struct nb_slice *value)
+{
+	return tree_get(session, key, value);
+}
 
-		contest->log[id][i + j].key = (number + j) % contest->keys;
-		*operation = (struct operation){.begin = begin,
-			.end = end,
-			.thread = id,
-			.verb = VERB_GET,
-			.is_done = answers[j] == NB_OK};
-		if (operation->is_done)
-			ck_assert(rig_is_whole(values[j], &operation->value));
-	}
+static int
+contest_multi_get(void *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	return tree_multi_get(session, keys, count, values, answers);
+}
+
+static void
+contest_release(void *session)
+{
 	tree_release(session);
 }
 
-static void
-contend(void *to, unsigned id)
+static int
+contest_put(void *session, struct nb_slice key, struct nb_slice value)
 {
-	static const enum verb verbs[] = {VERB_PUT, VERB_INSERT, VERB_INSERT, VERB_DEL,
-		VERB_DEL, VERB_DEL, VERB_GET, VERB_GET};
-	struct contest *contest = to;
-	struct tree_session *session = rig_session(&contest->rig, id);
-	uint64_t random = rig_seed(contest->salt * HISTORY_THREADS + id);
-	uint8_t key[KEY_MAX], value[VALUE_MAX];
-
-	for (unsigned i = 0; i < CONTEST_OPERATIONS; i++) {
-		struct operation *operation = &contest->log[id][i].operation;
-		unsigned number = (unsigned)rig_random(&random, contest->keys);
-		uint64_t mark = (uint64_t)(id + 1) << 32 | i;
-		struct nb_slice bytes = value_of_mark(value, contest->format, &random, mark);
-
-		contest->log[id][i].key = number;
-		*operation = (struct operation){.thread = id,
-			.verb = verbs[rig_random(&random, sizeof(verbs) / sizeof(verbs[0]))],
-			.value = mark};
-		if (rig_random(&random, 16) == 0)
-			sched_yield();
-		if (operation->verb == VERB_GET && i % 2 == 0 && i + 3 <= CONTEST_OPERATIONS) {
-			get_three(contest, session, id, i, number);
-			i += 2;
-			continue;
-		}
-		operation->begin = tick(contest);
-		operation->is_done = do_operation(
-			session, operation, key_of_number(key, contest->format, number), bytes);
-		operation->end = tick(contest);
-	}
-	rig_end_session(session);
+	return tree_put(session, key, value);
 }
 
-/* The history of one key, and what it has come to; then it is deleted, for the next round. */
-static void
-judge(struct contest *contest, struct tree_session *session, unsigned threads, unsigned number)
+static int
+contest_insert(void *session, struct nb_slice key, struct nb_slice value)
 {
-	static struct operation operations[CONTEST_THREADS * CONTEST_OPERATIONS];
-	struct operation last = {.verb = VERB_GET}, deletion = {.verb = VERB_DEL};
-	const struct operation *culprit;
-	size_t count = 0;
-	uint8_t room[KEY_MAX];
-	struct nb_slice key = key_of_number(room, contest->format, number);
+	return tree_insert(session, key, value);
+}
 
-	for (unsigned id = 0; id < threads; id++)
-		for (unsigned i = 0; i < CONTEST_OPERATIONS; i++)
-			if (contest->log[id][i].key == number)
-				operations[count++] = contest->log[id][i].operation;
-	do_operation(session, &last, key, slice_of(NULL, 0));
-	ck_assert_msg(history_is_linearizable(operations, count, last.value, &culprit),
-		"%s, key %u of %u: no order explains verb %d of thread %u, begun at %lu",
-		contest->format->name, number, contest->keys,
-		culprit == NULL ? -1 : (int)culprit->verb,
-		culprit == NULL ? 0 : culprit->thread,
-		culprit == NULL ? 0 : (unsigned long)culprit->begin);
-	do_operation(session, &deletion, key, slice_of(NULL, 0));
+static int
+contest_del(void *session, struct nb_slice key)
+{
+	return tree_del(session, key);
+}
+
+static struct nb_slice
+contest_key(uint8_t *room, const void *format, uint64_t number)
+{
+	return key_of_number(room, format, number);
 }
 
 static void
-contest_round(struct contest *contest, unsigned threads)
+contest_check(void *to, int64_t records)
 {
-	rig_run(threads, contend, contest);
-	rig_check(&contest->rig, -1);
-	struct tree_session *session = rig_session(&contest->rig, 0);
-	for (unsigned number = 0; number < contest->keys; number++)
-		judge(contest, session, threads, number);
-	rig_end_session(session);
-	rig_check(&contest->rig, 0);
+	rig_check(to, records);
 }
 
 TEST_EACH(every_history_of_a_key_is_linearizable, FORMATS)
 {
-	static struct contest contest;
-	uint64_t random = rig_seed((uint64_t)_i);
+	const struct format *format = &formats[_i];
+	struct rig rig = open_format(format, 0);
+	struct contest_subject subject = {format->name, open_session, close_session,
+		contest_get, contest_multi_get, contest_release, contest_put, contest_insert,
+		contest_del, contest_key, format, {0}, contest_check, &rig};
 	struct tree_stats stats;
 
-	contest.format = &formats[_i];
-	contest.rig = open_format(contest.format, 0);
-	for (unsigned round = 0; round < 10; round++) {
-		contest.keys = 3 + (unsigned)rig_random(&random, CONTEST_KEYS - 2);
-		contest.salt = (unsigned)_i * 1000 + round;
-		contest_round(&contest, 4 + (unsigned)rig_random(&random, 5));
-	}
-	tree_stats(contest.rig.tree, &stats);
+	memcpy(subject.values, format->values, sizeof(subject.values));
+	contest_run(&subject, 10, (uint64_t)_i);
+	tree_stats(rig.tree, &stats);
 	ck_assert_uint_gt(stats.splits, 10);
 	ck_assert_uint_gt(stats.merges, 10);
-	rig_close(&contest.rig);
+	rig_close(&rig);
 }
 
 /* --- additions --- */

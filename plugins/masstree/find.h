@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MASSTREE_FIND_H
+#define MASSTREE_FIND_H
+/**
+ * Searches within a node, and the way down. Compiled several times, see meson.build: for
+ * processors that compare eight slices at once (AVX-512), and with slices compared byte by byte
+ * (MASSTREE_BYTES), as the paper's "IntCmp" is measured against.
+ */
+#include "internal.h"
+
+#include <stdlib.h>
+
+#if defined(__AVX512F__) && defined(__AVX512VL__) && !defined(RACY_TSAN)
+#define FIND_WIDE 1
+#include <immintrin.h>
+#else
+#define FIND_WIDE 0
+#endif
+
+/** a < b, as slices. */
+static inline bool
+slice_is_less(uint64_t a, uint64_t b)
+{
+#ifdef MASSTREE_BYTES
+	for (int shift = 56; shift >= 0; shift -= 8) {
+		uint8_t x = (uint8_t)(a >> shift), y = (uint8_t)(b >> shift);
+		if (x != y)
+			return x < y;
+	}
+	return false;
+#else
+	return a < b;
+#endif
+}
+
+/** The number of keys that are not above the slice: the index of the child. */
+static inline unsigned
+inner_index(const struct inner *inner, unsigned count, uint64_t slice)
+{
+#if FIND_WIDE
+	__m512i wanted = _mm512_set1_epi64((long long)slice);
+	unsigned low = _mm512_cmp_epu64_mask(
+		_mm512_loadu_si512(&inner->keys[0]), wanted, _MM_CMPINT_LE);
+	unsigned high = _mm512_mask_cmp_epu64_mask(
+		0x7f, _mm512_maskz_loadu_epi64(0x7f, &inner->keys[8]), wanted, _MM_CMPINT_LE);
+	return (unsigned)__builtin_popcount((low | high << 8) & ((1u << count) - 1));
+#else
+	unsigned index = 0;
+
+	/* No branch depends on a key: a wrong guess costs more than all comparisons. */
+	for (unsigned i = 0; i < count; i++)
+		index += !slice_is_less(slice, racy_load64(&inner->keys[i]));
+	return index;
+#endif
+}
+
+/** The slots that have the slice, live or not, as bits. */
+static inline unsigned
+leaf_equal(struct leaf *leaf, unsigned slots, uint64_t slice)
+{
+#if FIND_WIDE
+	__m512i wanted = _mm512_set1_epi64((long long)slice);
+	unsigned all = (1u << slots) - 1;
+	unsigned low = _mm512_mask_cmpeq_epu64_mask((__mmask8)all,
+		_mm512_maskz_loadu_epi64((__mmask8)all, &leaf->words[0]), wanted);
+	unsigned high = _mm512_mask_cmpeq_epu64_mask((__mmask8)(all >> 8),
+		_mm512_maskz_loadu_epi64((__mmask8)(all >> 8), &leaf->words[8]), wanted);
+	return low | high << 8;
+#else
+	unsigned equal = 0;
+
+	for (unsigned i = 0; i < slots; i++)
+		equal |= (unsigned)(racy_load64(leaf_slice(leaf, i)) == slice) << i;
+	return equal;
+#endif
+}
+
+/** The slot of the slice and length, or -1. KLEN_SUFFIX finds KLEN_LAYER, too. */
+static inline int
+leaf_find(struct leaf *leaf, unsigned slots, uint64_t order, uint64_t slice, unsigned klen)
+{
+	unsigned count = order_count(order);
+
+	for (unsigned equal = leaf_equal(leaf, slots, slice); equal != 0; equal &= equal - 1) {
+		unsigned slot = (unsigned)__builtin_ctz(equal);
+		unsigned its = nibble(racy_load64(&leaf->klens), slot);
+
+		if ((its < KLEN_LAYER ? its : KLEN_SUFFIX) == klen &&
+			order_rank(order, slot) < count)
+			return (int)slot;
+	}
+	return -1;
+}
+
+/** The rank that it would have in a locked leaf. */
+static inline unsigned
+leaf_rank(struct leaf *leaf, uint64_t order, uint64_t slice, unsigned klen)
+{
+	unsigned count = order_count(order), rank = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		unsigned slot = order_slot(order, i);
+		uint64_t its = *leaf_slice(leaf, slot);
+
+		rank += slice_is_less(its, slice) ||
+			(its == slice && nibble(leaf->klens, slot) < klen);
+	}
+	return rank;
+}
+
+static inline void
+prefetch_lines(const void *at, unsigned lines)
+{
+	for (unsigned i = 0; i < lines; i++)
+		__builtin_prefetch((const char *)at + (size_t)i * LINE_BYTES);
+}
+
+/** Of a node that may be a small leaf: then too much. */
+static inline void
+prefetch_node(const struct mt_tree *tree, const void *at)
+{
+	if (tree->has_prefetch)
+		prefetch_lines(at, 4);
+}
+
+/* --- the way down, noted --- */
+
+/** At the first layer; path->whole is the key. */
+static inline void
+path_start(struct mt_tree *tree, struct path *path)
+{
+	key_start(&path->key, path->whole);
+	path->upper = NULL;
+	path->holder = &tree->anchor.version;
+	path->root = &tree->anchor.root;
+	path->holder_version = version_read(path->holder);
+	path->top = root_load(path->root);
+}
+
+/** A look at the path's leaf for the layer of the key's slice, which may not be there. */
+struct layer_slot {
+	int slot; /* -1: no layer */
+	struct node *top;
+};
+
+/** False: the leaf has changed, begin again. */
+static inline bool
+path_look(const struct path *path, struct layer_slot *layer)
+{
+	struct leaf *leaf = path->leaf;
+	unsigned slots = leaf_slots(path->version);
+	uint64_t order = __atomic_load_n(&leaf->order, __ATOMIC_ACQUIRE);
+	int slot = leaf_find(leaf, slots, order, path->key.slice, KLEN_SUFFIX);
+
+	if (slot >= 0 && nibble(racy_load64(&leaf->klens), (unsigned)slot) != KLEN_LAYER)
+		slot = -1;
+	layer->slot = slot;
+	if (slot >= 0) /* no pointer before the version was found to hold */
+		layer->top = root_load(leaf_word(leaf, slots, (unsigned)slot));
+	return version_holds(&leaf->version, path->version);
+}
+
+/** Into that layer. */
+static inline void
+path_shift(struct path *path, const struct layer_slot *layer)
+{
+	unsigned slot = (unsigned)layer->slot;
+
+	path->upper = path->leaf;
+	path->upper_slot = slot;
+	path->holder = &path->leaf->version;
+	path->holder_version = path->version;
+	path->root = leaf_word(path->leaf, leaf_slots(path->version), slot);
+	path->top = layer->top;
+	key_shift(&path->key);
+}
+
+/** Down the layer to the leaf of the slice. False: something has changed, begin again. */
+static inline bool
+path_down(const struct mt_tree *tree, struct path *path)
+{
+	struct node *node = path->top;
+	uint64_t version = version_read(&node->version);
+
+	path->depth = 0;
+	path->is_first = path->is_last = true;
+	if (!version_holds(path->holder, path->holder_version))
+		return false;
+	while (!version_is_leaf(version)) {
+		struct inner *inner = (struct inner *)node;
+		unsigned count = version_count(version);
+		unsigned index = inner_index(inner, count, path->key.slice);
+		struct node *child = node_load(&inner->children[index]);
+
+		prefetch_node(tree, child);
+		uint64_t its = version_read(&child->version);
+		if (!version_holds(&inner->version, version))
+			return false;
+		path->steps[path->depth++] = (struct step){inner, version, index};
+		path->is_first &= index == 0;
+		path->is_last &= index == count;
+		node = child;
+		version = its;
+	}
+	path->leaf = (struct leaf *)node;
+	path->version = version;
+	return true;
+}
+
+#endif /* MASSTREE_FIND_H */

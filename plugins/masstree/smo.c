@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Changes of the structure: leaves that grow, split or go, new layers and layers that go.
+ *
+ * All memory is allocated before a reader is made to wait, and given back if the change cannot
+ * be made. The locks are those of internal.h: from the leaf upwards, as they were read, without
+ * waiting.
+ *
+ * Splits. The left part stays where it is, the right one is new. All records of one slice stay
+ * in one leaf, because inner nodes know slices only: a leaf of 14 has at most 9 of a slice, so
+ * there is always a place to split at. Where keys come in order, the new one goes into the new
+ * leaf alone, so that leaves stay full (section 4.3).
+ *
+ * Removal. A leaf that is empty is unlinked from its parent, and with it every inner node above
+ * that has no other child. The last leaf of a layer goes with the layer, whose slot in the leaf
+ * above is removed; if that was its last, the same happens there. A root with a single child is
+ * replaced by the child. Nothing is merged (S. Sen and R. Tarjan, "Deletion without
+ * rebalancing in multiway search trees", 2009).
+ */
+#include "find.h"
+
+/* --- levels of a path: 0 is the root, -1 what has the root --- */
+
+static uint64_t *
+level_version(struct path *path, int level, uint64_t *read)
+{
+	*read = level < 0 ? path->holder_version : path->steps[level].version;
+	return level < 0 ? path->holder : &path->steps[level].inner->version;
+}
+
+static void
+unlock_levels(struct path *path, int from, int upto)
+{
+	for (int level = from; level >= upto; level--) {
+		uint64_t read, *version = level_version(path, level, &read);
+		version_unlock(version, read);
+	}
+}
+
+/* From the leaf's parent up to that level. False: none is locked. */
+static bool
+lock_levels(struct path *path, int upto)
+{
+	int parent = (int)path->depth - 1;
+
+	for (int level = parent; level >= upto; level--) {
+		uint64_t read, *version = level_version(path, level, &read);
+		if (!version_try_lock(version, read)) {
+			unlock_levels(path, parent, level + 1);
+			return false;
+		}
+	}
+	return true;
+}
+
+static int
+give_up(struct path *path, int rc)
+{
+	version_unlock(&path->leaf->version, path->version);
+	return rc;
+}
+
+static void
+retire_node(struct mt_session *session, void *node, unsigned kind)
+{
+	epoch_retire(session->epoch, kind, (uint64_t)(uintptr_t)node);
+}
+
+/* Unlocks. */
+static void
+obsolete_leaf(struct mt_session *session, struct leaf *leaf, uint64_t version)
+{
+	version_unlock_obsolete(&leaf->version, version);
+	retire_node(session, leaf, RETIRED_LEAF + version_count(version));
+	count_one(&session->counts.leaves_removed);
+}
+
+static void
+obsolete_inner(struct mt_session *session, struct inner *inner, uint64_t version)
+{
+	version_unlock_obsolete(&inner->version, version);
+	retire_node(session, inner, RETIRED_INNER);
+	count_one(&session->counts.inner_removed);
+}
+
+/* --- growing --- */
+
+/* The entries of the leaf and the new one. Returns the number. */
+static unsigned
+entries_with(struct path *path, const struct entry *entry, unsigned rank, struct entry *entries)
+{
+	unsigned count = mt_leaf_entries(path->leaf, path->version, entries);
+
+	memmove(&entries[rank + 1], &entries[rank], (count - rank) * sizeof(*entries));
+	entries[rank] = *entry;
+	return count + 1;
+}
+
+static void
+drop_leaf(struct mt_session *session, struct leaf *leaf)
+{
+	slab_free(&session->cache, leaf, leaf_size(leaf->version));
+	count_one(&session->counts.leaves_removed);
+}
+
+/* A larger leaf in the place of the full one. */
+static int
+grow(struct mt_session *session, struct path *path, const struct entry *entry, unsigned rank,
+	struct nb_slice value)
+{
+	struct entry entries[LEAF_SLOTS_MAX + 1];
+	unsigned count = entries_with(path, entry, rank, entries);
+	int parent = (int)path->depth - 1;
+	uint64_t read, *version = level_version(path, parent, &read);
+	struct leaf *leaf = mt_leaf_new(
+		session, version_count(path->version) + 1, entries, count);
+
+	if (leaf == NULL)
+		return give_up(path, mt_no_memory(session, "a leaf"));
+	if (!lock_levels(path, parent)) {
+		drop_leaf(session, leaf);
+		return give_up(path, NB_CONFLICT);
+	}
+	int rc = mt_record(session, MT_PUT, path->whole, value);
+	if (rc != NB_OK) {
+		unlock_levels(path, parent, parent);
+		drop_leaf(session, leaf);
+		return give_up(path, rc);
+	}
+	if (parent < 0)
+		root_store(path->root, leaf);
+	else
+		node_store(&path->steps[parent].inner->children[path->steps[parent].index],
+			(struct node *)leaf);
+	version_unlock_changed(version, read);
+	obsolete_leaf(session, path->leaf, path->version);
+	count_one(&session->counts.leaf_grows);
+	return NB_OK;
+}
+
+/* --- splitting --- */
+
+/* What a split adds. */
+struct split {
+	int top; /* the highest level that changes; -1: there is a new root */
+	struct leaf *right;
+	struct inner *root;
+	struct inner *inners[HEIGHT_MAX]; /* right parts, by level */
+};
+
+static struct inner *
+inner_new(struct mt_session *session)
+{
+	struct inner *inner = slab_alloc(&session->cache, sizeof(*inner));
+
+	if (inner == NULL)
+		return NULL;
+	memset(inner, 0, sizeof(*inner)); /* searches may look at all keys */
+	inner->version = NODE_STEP;
+	count_one(&session->counts.inner_added);
+	return inner;
+}
+
+static void
+drop_inner(struct mt_session *session, struct inner *inner)
+{
+	if (inner == NULL)
+		return;
+	slab_free(&session->cache, inner, sizeof(*inner));
+	count_one(&session->counts.inner_removed);
+}
+
+static void
+split_drop(struct mt_session *session, struct path *path, struct split *split)
+{
+	for (int level = split->top + 1; level < (int)path->depth; level++)
+		drop_inner(session, split->inners[level]);
+	drop_inner(session, split->root);
+	if (split->right != NULL)
+		drop_leaf(session, split->right);
+}
+
+static bool
+split_new(struct mt_session *session, struct path *path, struct split *split, unsigned lines,
+	const struct entry *entries, unsigned count)
+{
+	bool have_all = true;
+
+	for (int level = split->top + 1; level < (int)path->depth; level++) {
+		split->inners[level] = inner_new(session);
+		have_all = have_all && split->inners[level] != NULL;
+	}
+	split->root = split->top < 0 ? inner_new(session) : NULL;
+	split->right = mt_leaf_new(session, lines, entries, count);
+	if (have_all && split->right != NULL && (split->top >= 0 || split->root != NULL))
+		return true;
+	split_drop(session, path, split);
+	return false;
+}
+
+/* How many of the entries stay on the left. */
+static unsigned
+split_at(const struct path *path, const struct entry *entries, unsigned count, unsigned rank)
+{
+	unsigned at = (count + 1) / 2;
+
+	if (path->is_last && rank == count - 1)
+		at = count - 1;
+	else if (path->is_first && rank == 0)
+		at = 1;
+	for (unsigned off = 0;; off++) { /* the nearest place between two slices */
+		if (at + off < count && entries[at + off - 1].slice != entries[at + off].slice)
+			return at + off;
+		if (at > off && entries[at - off - 1].slice != entries[at - off].slice)
+			return at - off;
+	}
+}
+
+/* Where keys come in order it will be full. Else a leaf of three lines saves a tenth of all. */
+static unsigned
+right_lines(const struct path *path, unsigned count)
+{
+	return path->is_last || count + 4 > LEAF_SLOTS_MAX ? LEAF_LINES_MAX
+							   : LEAF_LINES_MAX - 1;
+}
+
+/* Insert a child behind that of `index` where there is room. */
+static void
+inner_insert(struct inner *inner, unsigned count, unsigned index, uint64_t key, void *child)
+{
+	for (unsigned i = count; i > index; i--) {
+		racy_store64(&inner->keys[i], inner->keys[i - 1]);
+		node_store(&inner->children[i + 1], inner->children[i]);
+	}
+	racy_store64(&inner->keys[index], key);
+	node_store(&inner->children[index + 1], child);
+}
+
+/*
+ * The same where there is none: the upper part goes to `right`. Returns the number of keys that
+ * stay; *key becomes the one between the parts.
+ */
+static unsigned
+inner_split(struct inner *inner, unsigned index, uint64_t *key, void *child,
+	struct inner *right, const struct path *path)
+{
+	uint64_t keys[INNER_KEYS + 1];
+	struct node *children[INNER_KEYS + 2];
+	unsigned left = path->is_last ? INNER_KEYS - 1 : path->is_first ? 1 : INNER_KEYS / 2;
+
+	memcpy(keys, inner->keys, index * sizeof(*keys));
+	keys[index] = *key;
+	memcpy(&keys[index + 1], &inner->keys[index], (INNER_KEYS - index) * sizeof(*keys));
+	memcpy(children, inner->children, (index + 1) * sizeof(struct node *));
+	children[index + 1] = child;
+	memcpy(&children[index + 2], &inner->children[index + 1],
+		(INNER_KEYS - index) * sizeof(struct node *));
+
+	unsigned moved = INNER_KEYS - left;
+	memcpy(right->keys, &keys[left + 1], moved * sizeof(*keys));
+	memcpy(right->children, &children[left + 1], (moved + 1) * sizeof(struct node *));
+	right->version = version_with_count(right->version, moved);
+	*key = keys[left];
+	for (unsigned i = index; i < left; i++) {
+		racy_store64(&inner->keys[i], keys[i]);
+		node_store(&inner->children[i + 1], children[i + 1]);
+	}
+	return left;
+}
+
+/* Link the right leaf, and whatever that splits, up to the top. All of it is being changed. */
+static void
+split_link(struct mt_session *session, struct path *path, struct split *split, uint64_t key)
+{
+	void *left = path->leaf, *right = split->right;
+
+	for (int level = (int)path->depth - 1; level >= 0; level--) {
+		struct step *step = &path->steps[level];
+		unsigned count = version_count(step->version);
+
+		if (level == split->top) {
+			inner_insert(step->inner, count, step->index, key, right);
+			step->version = version_with_count(step->version, count + 1);
+			return;
+		}
+		count = inner_split(
+			step->inner, step->index, &key, right, split->inners[level], path);
+		step->version = version_with_count(step->version, count);
+		left = step->inner;
+		right = split->inners[level];
+		count_one(&session->counts.inner_splits);
+	}
+	split->root->keys[0] = key;
+	split->root->children[0] = left;
+	split->root->children[1] = right;
+	split->root->version = version_with_count(split->root->version, 1);
+	root_store(path->root, split->root);
+}
+
+/* The locked leaf keeps the first `at` of what were its entries and the new one. */
+static void
+split_leaf(struct mt_session *session, struct path *path, const struct entry *entry,
+	unsigned rank, unsigned at)
+{
+	struct leaf *leaf = path->leaf;
+	uint64_t kept = rank < at ? at - 1 : at;
+
+	__atomic_store_n(&leaf->order, (leaf->order & ~15ull) | kept, __ATOMIC_RELEASE);
+	if (rank < at)
+		mt_leaf_insert_dirty(session, leaf, path->version, entry, rank);
+}
+
+/* From the top down, so that nobody sees a part without its way. */
+static void
+split_unlock(struct path *path, const struct split *split)
+{
+	for (int level = split->top; level < (int)path->depth; level++) {
+		uint64_t read, *version = level_version(path, level, &read);
+		version_unlock_changed(version, read);
+	}
+	version_unlock_changed(&path->leaf->version, path->version);
+}
+
+static int
+split(struct mt_session *session, struct path *path, const struct entry *entry, unsigned rank,
+	struct nb_slice value)
+{
+	struct entry entries[LEAF_SLOTS_MAX + 1];
+	unsigned count = entries_with(path, entry, rank, entries);
+	unsigned at = split_at(path, entries, count, rank);
+	struct split split = {.top = (int)path->depth - 1};
+
+	while (split.top >= 0 && version_count(path->steps[split.top].version) == INNER_KEYS)
+		split.top--;
+	if (!lock_levels(path, split.top))
+		return give_up(path, NB_CONFLICT);
+	bool has_memory = split_new(
+		session, path, &split, right_lines(path, count - at), &entries[at], count - at);
+	int rc = has_memory ? mt_record(session, MT_PUT, path->whole, value)
+			    : mt_no_memory(session, "a leaf");
+	if (rc != NB_OK) {
+		if (has_memory)
+			split_drop(session, path, &split);
+		unlock_levels(path, (int)path->depth - 1, split.top);
+		return give_up(path, rc);
+	}
+	version_begin_change(&path->leaf->version, path->version);
+	for (int level = split.top; level < (int)path->depth; level++) {
+		uint64_t read, *version = level_version(path, level, &read);
+		version_begin_change(version, read);
+	}
+	split_leaf(session, path, entry, rank, at);
+	split_link(session, path, &split, entries[at].slice);
+	split_unlock(path, &split);
+	count_one(&session->counts.leaf_splits);
+	return NB_OK;
+}
+
+int
+mt_make_room(struct mt_session *session, struct path *path, const struct entry *entry,
+	unsigned rank, struct nb_slice value)
+{
+	return version_count(path->version) < LEAF_LINES_MAX
+		? grow(session, path, entry, rank, value)
+		: split(session, path, entry, rank, value);
+}
+
+/* --- layers --- */
+
+/* Of a layer that was never published: leaves of one entry down to that of two. */
+static void
+drop_layers(struct mt_session *session, struct leaf *leaf)
+{
+	for (struct leaf *next; leaf != NULL; leaf = next) {
+		struct entry entries[LEAF_SLOTS_MAX];
+		unsigned count = mt_leaf_entries(leaf, leaf->version, entries);
+
+		next = entries[0].klen == KLEN_LAYER ? (struct leaf *)record_at(entries[0].word)
+						     : NULL;
+		for (unsigned i = 0; next == NULL && i < count; i++)
+			mt_entry_drop(session, &entries[i]);
+		drop_leaf(session, leaf);
+	}
+}
+
+/* The leaf of two keys that differ in this layer. NULL: out of memory. */
+static struct leaf *
+leaf_of_two(struct mt_session *session, const struct key *a, struct nb_slice a_value,
+	const struct key *b, struct nb_slice b_value)
+{
+	struct entry entries[2];
+	bool is_a_first = a->slice < b->slice || (a->slice == b->slice && a->klen < b->klen);
+
+	if (!mt_entry_make(session, a, a_value, &entries[!is_a_first]))
+		return NULL;
+	if (!mt_entry_make(session, b, b_value, &entries[is_a_first])) {
+		mt_entry_drop(session, &entries[!is_a_first]);
+		return NULL;
+	}
+	struct leaf *leaf = mt_leaf_new(session, 1, entries, 2);
+	if (leaf == NULL) {
+		mt_entry_drop(session, &entries[0]);
+		mt_entry_drop(session, &entries[1]);
+	}
+	return leaf;
+}
+
+/* A leaf over each slice that both keys have, down to that of the two. */
+static struct leaf *
+layers_of_two(struct mt_session *session, const struct record *old, struct key *key,
+	struct nb_slice value, uint64_t *count)
+{
+	const uint8_t *common = key->data;
+	struct key other;
+
+	key_set(&other, old->bytes + old->value_size, old->suffix_size);
+	while (other.slice == key->slice && other.klen == KLEN_SUFFIX &&
+		key->klen == KLEN_SUFFIX) {
+		key_shift(&other);
+		key_shift(key);
+	}
+	struct leaf *leaf = leaf_of_two(
+		session, &other, (struct nb_slice){old->bytes, old->value_size}, key, value);
+	*count = 1 + (uint64_t)(key->data - common) / SLICE;
+	for (const uint8_t *at = key->data; leaf != NULL && at != common;) {
+		at -= SLICE;
+		struct entry entry = {.slice = slice_of_bytes(at, SLICE),
+			.word = (uint64_t)(uintptr_t)leaf,
+			.klen = KLEN_LAYER};
+		struct leaf *above = mt_leaf_new(session, 1, &entry, 1);
+		if (above == NULL)
+			drop_layers(session, leaf);
+		leaf = above;
+	}
+	return leaf;
+}
+
+int
+mt_make_layer(
+	struct mt_session *session, struct path *path, unsigned slot, struct nb_slice value)
+{
+	struct leaf *leaf = path->leaf;
+	uint64_t *word = leaf_word(leaf, leaf_slots(path->version), slot), count;
+	struct record *old = record_at(*word);
+	struct key key = path->key;
+
+	key_shift(&key);
+	struct leaf *layer = layers_of_two(session, old, &key, value, &count);
+	if (layer == NULL)
+		return give_up(path, mt_no_memory(session, "a layer"));
+	int rc = mt_record(session, MT_PUT, path->whole, value);
+	if (rc != NB_OK) {
+		drop_layers(session, layer);
+		return give_up(path, rc);
+	}
+	version_begin_change(&leaf->version, path->version);
+	root_store(word, layer);
+	racy_store64(&leaf->vlens, nibble_set(leaf->vlens, slot, 0));
+	racy_store64(&leaf->klens, nibble_set(leaf->klens, slot, KLEN_LAYER));
+	version_unlock_changed(&leaf->version, path->version);
+	retire_record(session, old);
+	count_one(&session->counts.inserts);
+	for (; count > 0; count--)
+		count_one(&session->counts.layers);
+	return NB_OK;
+}
+
+/* --- removal --- */
+
+enum pruned { PRUNE_DONE, PRUNE_AGAIN, PRUNE_ABOVE };
+
+/* Down to the leaf of the layer that begins at byte `at` of the key. */
+static enum pruned
+find_layer(struct mt_session *session, struct path *path, size_t at)
+{
+	struct layer_slot layer;
+
+	path_start(session->tree, path);
+	for (;;) {
+		if (!path_down(session->tree, path))
+			return PRUNE_AGAIN;
+		if (path->key.data == (const uint8_t *)path->whole.data + at)
+			return PRUNE_ABOVE;
+		if (!path_look(path, &layer))
+			return PRUNE_AGAIN;
+		if (layer.slot < 0)
+			return PRUNE_DONE; /* another has removed it */
+		path_shift(path, &layer);
+	}
+}
+
+/* The locked inner node of that level has other children. Unlocks. */
+static void
+remove_child(struct mt_session *session, struct path *path, int level)
+{
+	struct step *step = &path->steps[level];
+	struct inner *inner = step->inner;
+	unsigned count = version_count(step->version);
+	unsigned key = step->index > 0 ? step->index - 1 : 0;
+
+	version_begin_change(&inner->version, step->version);
+	for (unsigned i = key; i + 1 < count; i++)
+		racy_store64(&inner->keys[i], inner->keys[i + 1]);
+	for (unsigned i = step->index; i < count; i++)
+		node_store(&inner->children[i], inner->children[i + 1]);
+	step->version = version_with_count(step->version, count - 1);
+	if (count == 1 && level == 0 && version_try_lock(path->holder, path->holder_version)) {
+		root_store(path->root, inner->children[0]);
+		version_unlock_changed(path->holder, path->holder_version);
+		obsolete_inner(session, inner, step->version);
+		return;
+	}
+	version_unlock_changed(&inner->version, step->version);
+}
+
+/* Unlink the locked, empty leaf and all above it that have nothing else. */
+static enum pruned
+unlink_leaf(struct mt_session *session, struct path *path)
+{
+	int level = (int)path->depth - 1;
+	enum pruned pruned = PRUNE_DONE;
+
+	while (level >= 0 && version_count(path->steps[level].version) == 0)
+		level--;
+	if (!lock_levels(path, level)) {
+		version_unlock(&path->leaf->version, path->version);
+		return PRUNE_AGAIN;
+	}
+	if (level >= 0) {
+		remove_child(session, path, level);
+	} else if (path->upper != NULL) {
+		if (order_count(path->upper->order) == 1)
+			pruned = PRUNE_ABOVE;
+		mt_leaf_remove(session, path->upper, path->holder_version, path->upper_slot);
+		count_one(&session->counts.layers_removed);
+	} else { /* the empty leaf is the whole tree */
+		root_store(path->root, path->leaf);
+		version_unlock_changed(path->holder, path->holder_version);
+	}
+	for (int below = level + 1; below < (int)path->depth; below++)
+		obsolete_inner(session, path->steps[below].inner, path->steps[below].version);
+	if (level < 0 && path->upper == NULL)
+		version_unlock_changed(&path->leaf->version, path->version);
+	else
+		obsolete_leaf(session, path->leaf, path->version);
+	return pruned;
+}
+
+static enum pruned
+prune_once(struct mt_session *session, struct path *path, size_t at)
+{
+	enum pruned found = find_layer(session, path, at);
+
+	if (found != PRUNE_ABOVE)
+		return found;
+	if (order_count(racy_load64(&path->leaf->order)) != 0 ||
+		(path->depth == 0 && path->upper == NULL))
+		return PRUNE_DONE;
+	if (!version_lock(&path->leaf->version, path->version))
+		return PRUNE_AGAIN;
+	if (order_count(path->leaf->order) == 0)
+		return unlink_leaf(session, path);
+	version_unlock(&path->leaf->version, path->version);
+	return PRUNE_DONE;
+}
+
+void
+mt_prune(struct mt_session *session, struct nb_slice key, size_t at)
+{
+	struct path path = {.whole = key};
+	unsigned spins = 0;
+
+	for (;;) {
+		switch (prune_once(session, &path, at)) {
+		case PRUNE_DONE:
+			return;
+		case PRUNE_AGAIN:
+			back_off(&spins);
+			break;
+		case PRUNE_ABOVE:
+			at -= SLICE;
+			break;
+		}
+	}
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MASSTREE_RIG_H
+#define MASSTREE_RIG_H
+/** For tests of masstree's tree: the tree, and keys of several kinds. */
+#include "internal.h"
+#include "plugin_host.h"
+#include "racing.h"
+#include "unit.h"
+
+enum { RIG_KEY_MAX = 64, RIG_VALUE_MAX = 3000, RIG_SIZES = 4 };
+
+struct rig_format {
+	const char *name;
+	struct nb_slice (*key)(
+		uint8_t *room, uint64_t number); /* in the order of the numbers */
+	size_t values[RIG_SIZES];                /* bytes of values */
+	bool has_no_permutation;
+	bool is_wide; /* more of a slice than a leaf of one line has room for */
+};
+
+/** Those that leaves of this build have room for, up to rig_format_count(). */
+const struct rig_format *
+rig_format(int i);
+int
+rig_format_count(void);
+
+struct mt_tree *
+rig_open(const struct rig_format *format);
+
+struct mt_session *
+rig_session(struct mt_tree *tree, uint32_t id);
+
+/** mt_check() finds no fault, and `records` records (-1: any number). */
+void
+rig_check(struct mt_tree *tree, int64_t records);
+
+/** The number of a key of the format, below `count`. */
+uint64_t
+rig_number(const struct rig_format *format, struct nb_slice key, uint64_t count);
+
+struct nb_slice
+rig_value(uint8_t *room, const struct rig_format *format, uint64_t *random, uint64_t mark);
+
+#endif /* MASSTREE_RIG_H */
