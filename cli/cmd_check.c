@@ -23,9 +23,9 @@ static struct {
 #define INTO(name) .into = &own.name
 /* clang-format off */
 static const struct option_row own_options[] = {
-	{.name = "only", .arg = "TEXT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
+	{.name = "only", .arg = "TEXT,...", .type = OPTION_TEXT, .group = GROUP_MEASURE,
 		.before = "report-interval", .decides = true, INTO(only),
-		.help = "test only promises with TEXT in their name; a space matches '_'"},
+		.help = "test only promises with a TEXT in their name; a space matches '_'"},
 	{.name = NULL},
 };
 /* clang-format on */
@@ -165,14 +165,31 @@ take_finding(void *to, const struct nb_check_finding *finding)
 	fflush(tally->out); /* the next promise may take long */
 }
 
-/** Whether the name contains the text, whose spaces match '_'; NULL matches all. */
+/** Whether the name contains the first `length` bytes of the text, whose spaces match '_'. */
 static bool
-is_wanted(const char *promise, const char *text)
+has_text(const char *promise, const char *text, size_t length)
 {
-	char *name = kept_text("%s", text != NULL ? text : "");
-	for (char *c = name; *c != '\0'; c++)
-		*c = (char)(*c == ' ' ? '_' : *c);
-	return strstr(promise, name) != NULL;
+	for (; strlen(promise) >= length; promise++) {
+		size_t i = 0;
+		while (i < length && promise[i] == (text[i] == ' ' ? '_' : text[i]))
+			i++;
+		if (i == length)
+			return true;
+	}
+	return false;
+}
+
+/** Whether the name contains one of the texts "A,B"; NULL matches all. */
+static bool
+is_wanted(const char *promise, const char *texts)
+{
+	bool is_there = texts == NULL;
+	while (texts != NULL && !is_there) {
+		size_t length = strcspn(texts, ",");
+		is_there = length > 0 && has_text(promise, texts, length);
+		texts = texts[length] == ',' ? texts + length + 1 : NULL;
+	}
+	return is_there;
 }
 
 static size_t

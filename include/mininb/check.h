@@ -52,6 +52,8 @@ struct nb_check_args {
 	 */
 	uint32_t are_private;
 	uint32_t spare_u32;
+	/* where promises that do need one start it again, which spares its preparation; or NULL */
+	const char *restarts;
 };
 
 #define NB_CHECK_ARGS_INIT \

@@ -41,7 +41,8 @@ enum {
 	EXECUTE = 1u << 19,
 	MERGE = 1u << 20,
 	RESET = 1u << 21,
-	TICK = 1u << 22
+	TICK = 1u << 22,
+	RESTART = 1u << 23 /* of a client: servers that stop at close, and start at open */
 };
 
 static const struct {
@@ -136,7 +137,7 @@ static int
 take_servers(struct suite *s, uint32_t needs)
 {
 	const struct nb_check_args *args = s->args;
-	s->has_own_servers = args->are_private != 0 && (needs & (PERSISTENT | OPEN)) != 0;
+	s->has_own_servers = args->are_private != 0 && (needs & (PERSISTENT | RESTART)) != 0;
 	int rc = engine_servers(&s->servers, &s->spec, args->engine,
 		s->has_own_servers ? NULL : args->servers, NULL);
 	if (rc == NB_OK && s->has_own_servers)

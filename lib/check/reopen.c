@@ -89,9 +89,11 @@ PROMISE(open_read_only_finds_everything)
 
 PROMISE(open_of_no_database_fails_with_text)
 {
-	return database_make(s, &s->main, s->engine, s->args->options) &&
-		suite_failed(s, "open without NB_OPEN_CREATE of an empty directory",
-			database_open(&s->main, 0)) &&
+	if (!database_make(s, &s->main, s->engine, s->args->options))
+		return false;
+	s->main.server_dir = s->main.path; /* where there was never one */
+	return suite_failed(s, "open without NB_OPEN_CREATE of an empty directory",
+		       database_open(&s->main, 0)) &&
 		/* The failed open must leave nothing that could be taken for a database. */
 		suite_failed(s, "the second open without NB_OPEN_CREATE",
 			database_open(&s->main, 0)) &&

@@ -18,7 +18,7 @@ struct nb_check_servers {
 	struct target_spec spec;
 	struct placeholder *placeholders;
 	struct target *target;
-	char *scratch, *list;
+	char *scratch, *restarts, *list;
 };
 
 void
@@ -32,6 +32,7 @@ nb_check_serve_end(struct nb_check_servers *servers)
 	if (servers->scratch != NULL)
 		tree_drop(servers->scratch);
 	free(servers->scratch);
+	free(servers->restarts);
 	free(servers->list);
 	free(servers);
 }
@@ -41,7 +42,14 @@ start(struct nb_check_servers *servers, const struct nb_check_args *args)
 {
 	const struct nb_engine *engine = args->engine;
 	int rc = process_make_scratch(&servers->scratch, args->scratch, "mininb-check");
-	if (rc == NB_OK && chmod(servers->scratch, SUITE_PASSABLE) != 0)
+	if (rc == NB_OK && asprintf(&servers->restarts, "%s/restarts", servers->scratch) < 0) {
+		servers->restarts = NULL;
+		rc = error_memory();
+	}
+	if (rc == NB_OK &&
+		(chmod(servers->scratch, SUITE_PASSABLE) != 0 ||
+			mkdir(servers->restarts, 0700) != 0 ||
+			chmod(servers->restarts, SUITE_PASSABLE) != 0))
 		rc = error_system("%s", servers->scratch);
 	if (rc != NB_OK)
 		return rc;
@@ -93,6 +101,7 @@ nb_check_serve(struct nb_check_servers **out, struct nb_check_args *args)
 	}
 	args->servers = servers->list;
 	args->are_private = 1;
+	args->restarts = servers->restarts;
 	*out = servers;
 	return NB_OK;
 }

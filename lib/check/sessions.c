@@ -153,9 +153,11 @@ range_key(unsigned char *buf, uint32_t id, uint32_t i)
 
 PROMISE(sessions_open_and_close_many_times)
 {
+	/* A server takes 10 ms for each, and by default 151 connections at most. */
+	uint32_t times = (s->engine->caps & NB_CAP_REMOTE) != 0 ? 160 : 1000;
 	if (!suite_open(s))
 		return false;
-	for (uint32_t i = 0; i < 1000; i++)
+	for (uint32_t i = 0; i < times; i++)
 		if (!suite_close_session(s) ||
 			!suite_open_session(s, "session_open of one of many, one at a time,",
 				i % SUITE_SESSIONS) ||

@@ -181,6 +181,10 @@ database_make(struct suite *s, struct database *db, const struct nb_engine *engi
 		.durability = engine->auto_durability,
 		.is_new = true,
 		.inflight_ops = engine->submit != NULL ? SUITE_INFLIGHT : 0};
+	/* What is there from another promise is removed by the first open. */
+	bool is_again = s->args->restarts != NULL &&
+		target_spec_number(&s->spec, TARGET_FIXED) == 0;
+	db->server_dir = is_again ? s->args->restarts : db->path;
 	if (engine->auto_durability_at != NULL)
 		db->durability = engine->auto_durability_at(s->args->scratch);
 	int length = snprintf(
@@ -202,7 +206,7 @@ start_servers(struct database *db)
 	const struct nb_engine *engine = db->engine;
 	bool is_offered = (engine->durabilities & NB_DUR_BIT(db->durability)) != 0;
 	const struct target_place place = {.name = db->engine->name,
-		.directory = db->path,
+		.directory = db->server_dir,
 		.logs = s->args->scratch,
 		.sessions = SUITE_SESSIONS,
 		.durability = is_offered ? db->durability : engine->auto_durability,

@@ -38,7 +38,8 @@ struct database {
 	uint64_t value_size; /* the hint */
 	uint64_t inflight_bytes;
 	uint32_t durability, inflight_ops;
-	bool is_new; /* it was never open */
+	bool is_new;            /* it was never open */
+	const char *server_dir; /* of servers of its own; borrowed */
 	char path[SUITE_PATH_SIZE];
 };
 
@@ -319,7 +320,7 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 	X(many_records_are_kept, DATA) \
 	X(databases_are_apart, DATA) \
 	X(random_puts_gets_deletes_answer_as_the_oracle, DATA) \
-	X(offered_durability_opens, OPEN) \
+	X(offered_durability_opens, OPEN | RESTART) \
 	X(other_durability_is_refused_with_text, OPEN) \
 	X(sessions_open_and_close_many_times, OPEN) \
 	X(insert_keeps_what_is_there, DATA | INSERT) \

@@ -38,8 +38,11 @@ load helper
 	contains "$output" '1 promises: 1 kept'
 	mininb 0 check -d memory --only=put_is_found
 	contains "$output" '1 promises: 1 kept'
+	mininb 0 check -d memory --only='put is,missing_key_is_not'
+	contains "$output" '2 promises: 2 kept'
 	mininb 0 check --help
 	contains "$(tr -s '[:space:]' ' ' <<<"$output")" "TEXT in their name; a space matches '_'"
+	refuses "--only: no promise has ',' in its name" check -d memory --only=,
 	refuses "--only: no promise has 'nonsense' in its name" check -d memory --only=nonsense
 }
 

@@ -58,12 +58,6 @@ items()
 	ask "$1" 'stats\r\n' | sed -n 's/^STAT curr_items \([0-9]*\).*/\1/p'
 }
 
-@test "memcached keeps the promises of an engine" {
-	serve a -m 256 -R 500
-	mininb 0 check "${at[@]}"
-	contains "$output" ' 0 broken'
-}
-
 @test "records of a run are found and right, alone and with requests in flight" {
 	local depth
 	serve a

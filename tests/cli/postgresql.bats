@@ -179,18 +179,15 @@ written()
 	equals "$(sql 'SELECT count(*) FROM mininb.records')" 640
 }
 
-@test "the contract holds at each isolation, and where requests are one transaction" {
-	local option only
-	for option in isolation=read-committed isolation=repeatable-read isolation=serializable \
-		commit=submit; do
-		for only in request execute transaction; do
-			on_server 0 check --only="$only" -o "$option"
-			contains "$output" ' 0 broken'
-		done
+# That of the default is in the contract's own tests.
+@test "the contract holds at the other isolations, and where requests are one transaction" {
+	local isolation
+	for isolation in read-committed serializable; do
+		on_server 0 check --only=request,execute,transaction -o isolation=$isolation
+		contains "$output" ' 0 broken'
 	done
-	for only in random_use_of_every_verb merge multi_get batch scan; do
-		on_server 0 check --only="$only"
-	done
+	on_server 0 check --only=request,execute,transaction -o isolation=serializable -o commit=submit
+	contains "$output" ' 0 broken'
 }
 
 @test "a write that waits too long for a lock is a conflict, and is tried again" {
