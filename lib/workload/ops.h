@@ -70,6 +70,7 @@ struct ops_spec {
 	uint64_t lag_strata;
 	uint64_t end; /* there are operations 0..end-1; UINT64_MAX: no end */
 	uint64_t weight_sum;
+	bool has_rare; /* some kind has less than two operations in a stratum: see ops_spec.c */
 	uint64_t cumulated[NB_KINDS_MAX + 1];    /* of weights before each kind */
 	struct dist dist, space_dist, scan_dist; /* of the shorter slices */
 };

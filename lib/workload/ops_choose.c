@@ -40,13 +40,14 @@ ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRAT
 	}
 	uint64_t first = stratum * OPS_STRATUM;
 	uint32_t at = 0, size = ops_stratum_size(spec, first);
+	uint64_t begin[NB_KINDS_MAX + 1], end[NB_KINDS_MAX + 1];
+	ops_all_below(spec, first, begin);
+	ops_all_below(spec, first + size, end);
 	memset(kinds, NB_OP_READ, OPS_STRATUM); /* beyond the end, of which nothing is made */
 	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		if (spec->group->weights[kind] == 0)
 			continue;
-		uint64_t begin = ops_below(spec, kind + 1, first);
-		uint64_t end = ops_below(spec, kind + 1, first + size);
-		while (at < end - begin)
+		while (at < end[kind + 1] - begin[kind + 1])
 			kinds[at++] = (uint8_t)kind;
 	}
 	if (size == 0 || kinds[0] == kinds[size - 1])

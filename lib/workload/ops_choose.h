@@ -5,11 +5,44 @@
 #include "base/uint128.h"
 #include "workload/ops.h"
 
+/** n * part / whole, rounded down, of part <= whole. */
+static inline uint64_t
+ops_share(uint64_t n, uint64_t part, uint64_t whole)
+{
+	uint64_t product;
+	if (!__builtin_mul_overflow(n, part, &product))
+		return product / whole;
+	return (uint64_t)((uint128)n * part / whole);
+}
+
 /** Of the first n operations, those of kinds below `kind`. */
 static inline uint64_t
 ops_below(const struct ops_spec *spec, uint32_t kind, uint64_t n)
 {
-	return (uint64_t)((uint128)n * spec->cumulated[kind] / spec->weight_sum);
+	const uint64_t *sums = spec->cumulated;
+	if (!spec->has_rare)
+		return ops_share(n, sums[kind], spec->weight_sum);
+	for (uint32_t k = NB_KINDS_MAX; k > kind; k--) {
+		if (sums[k - 1] != sums[k])
+			n = ops_share(n, sums[k - 1], sums[k]);
+	}
+	return n;
+}
+
+/** The same of all kinds: below[kind]. */
+static inline void
+ops_all_below(const struct ops_spec *spec, uint64_t n, uint64_t below[NB_KINDS_MAX + 1])
+{
+	const uint64_t *sums = spec->cumulated;
+	below[NB_KINDS_MAX] = n;
+	for (uint32_t k = NB_KINDS_MAX; k > 0; k--) {
+		if (sums[k - 1] == sums[k])
+			below[k - 1] = below[k];
+		else
+			below[k - 1] = spec->has_rare
+				? ops_share(below[k], sums[k - 1], sums[k])
+				: ops_share(n, sums[k - 1], spec->weight_sum);
+	}
 }
 
 /** At least one record for each slice, so that no slice is empty. */
