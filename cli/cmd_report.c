@@ -24,7 +24,7 @@ static uint64_t own_format; /* index into the choices */
 /* clang-format off */
 static const struct option_row format_options[] = {
 	{.name = "format", .arg = "FORMAT", .type = OPTION_CHOICE, .def = "text",
-		.choices = "text|md|csv|json|hgrm|hlog|gnuplot|candlestick|sofaster|html",
+		.choices = "text|md|csv|json|hgrm|hlog|gnuplot|candlestick|sofaster|taobench|html",
 		.group = GROUP_OUTPUT, .before = "quiet", .into = &own_format,
 		.help = "format of the report"},
 	{.name = NULL},
@@ -147,7 +147,8 @@ const struct cmd cmd_report = {
 		  "a table; json: the results of all files together; hgrm and hlog: "
 		  "percentiles and a log for the tools of HdrHistogram; gnuplot and "
 		  "candlestick: scripts with their data, candlestick also from a notebook; "
-		  "sofaster: the lines of SoFASTER's YCSB client, to compare with published "
+		  "taobench: the closing block of TAOBench, sofaster: the lines of SoFASTER's "
+		  "YCSB client, to compare with published "
 		  "figures; "
 		  "html: a page with charts that needs no other file. Several files appear "
 		  "side by side. For a file of vs, text, md, csv and html show the comparison "

@@ -70,6 +70,14 @@ assert_same_job(const struct nb_job *a, const struct nb_job *b)
 	SAME(key_size);
 	SAME(key_prefix);
 	SAME(key_digits);
+	SAME(edges);
+	SAME(epoch);
+	SAME(graph_update);
+	SAME(edge_range);
+	SAME(preconditions);
+	SAME(degree.kind);
+	SAME(degree.min);
+	SAME(degree.max);
 	assert_same_text("keys", a->keys_path, b->keys_path);
 	SAME(values.kind);
 	SAME(values.count);

@@ -10,8 +10,8 @@ bool unit_in_scratch = true;
 /* Those that are shipped; the test runs from the build tree and so finds them. */
 static const char *const shipped[] = {"deleterandom", "fillrandom", "fillseq", "fptree-220w",
 	"graph-read", "overwrite", "readrandom", "readrandomwriterandom", "readseq",
-	"readwhilewriting", "seekrandom", "transfer", "ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d",
-	"ycsb-e", "ycsb-f"};
+	"readwhilewriting", "seekrandom", "taobench-a", "taobench-o", "transfer", "ycsb-a",
+	"ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"};
 
 TEST(shipped_presets_are_listed_by_name_with_a_summary)
 {

@@ -304,7 +304,11 @@ enum {
 	 * 8 bytes, in the machine's order, at byte `operand`.
 	 */
 	NB_STEP_PUT_IF_NEWER = 5,
-	NB_STEP_PREFIX_EMPTY = 6 /* NB_OK if no key begins with `key`, else NB_EXISTS */
+	/*
+	 * NB_OK if no key begins with `key`, else NB_EXISTS. If `operand` is not 0, only longer
+	 * keys count, and of them those whose last byte b has its bit 1 << b in it.
+	 */
+	NB_STEP_PREFIX_EMPTY = 6
 };
 
 /** A step of execute. Only `value` of NB_STEP_GET and `answer` are the engine's to set. */
@@ -569,6 +573,11 @@ struct nb_engine {
 	 * a [target] section, see mininb-workload(5). NULL: there is no server.
 	 */
 	const char *server;
+	/**
+	 * The rows of a table, by the engine's own counting; may read all of them. `table` is an
+	 * index into nb_open_args.tables. On the thread of the database; no session is open.
+	 */
+	int (*count)(struct nb_db *db, uint32_t table, uint64_t *rows);
 };
 
 /*

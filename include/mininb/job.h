@@ -79,7 +79,8 @@ enum {
 	NB_KEY_RAW = 0,  /* key_size bytes of any value */
 	NB_KEY_TEXT = 1, /* key_prefix, then the number in decimal, at least key_digits wide */
 	NB_KEY_BE64 = 2, /* 8 bytes, the number big-endian */
-	NB_KEY_FILE = 3  /* the number-th key of keys_path, key_size bytes each */
+	NB_KEY_FILE = 3, /* the number-th key of keys_path, key_size bytes each */
+	NB_KEY_GRAPH = 4 /* of an object or an edge of a social graph; of 9 or 18 bytes */
 };
 
 /* How the number is transformed first. */
@@ -145,7 +146,8 @@ enum {
 /* What draws the operations of a group. */
 enum {
 	NB_SOURCE_RECORDS = 0, /* records of the job, by the mix and the distribution */
-	NB_SOURCES = 1
+	NB_SOURCE_TAO = 1,     /* objects and edges of a social graph, as TAOBench does */
+	NB_SOURCES = 2
 };
 
 /** A piece of a schedule: the rate goes evenly from one to the other. */
@@ -230,6 +232,18 @@ enum {
 	NB_CALLS_SINGLE = 4       /* a verb for each step */
 };
 
+/* Of a social graph: how an update depends on what is there. */
+enum {
+	NB_UPDATE_RMW = 0,  /* it is there, and is older */
+	NB_UPDATE_BLIND = 1 /* not at all: a put, which reads nothing */
+};
+
+/* Reads of all edges of an object. */
+enum {
+	NB_EDGES_POINT = 0, /* of one edge, as the generator of TAOBench makes them */
+	NB_EDGES_SCAN = 1   /* of as many as the object has, by a scan */
+};
+
 #define NB_KIND_STEPS_MAX 16u
 #define NB_KIND_NAME 24 /* bytes of a name, its NUL included */
 
@@ -289,6 +303,17 @@ struct nb_job {
 	uint32_t shard, shards; /* does part 0..shards-1 of the run's operations; 0 shards: 1 */
 	struct nb_target *targets; /* owned */
 	size_t target_count;
+	/* A social graph: its workload file as it was named, and what was read; NULL: none. Owned. */
+	char *graph_text;
+	struct tao_file *graph;
+	uint64_t edges;         /* that the loading inserts, each with two objects */
+	uint64_t epoch;         /* runs that the database has had: keeps ids and ages apart */
+	uint32_t graph_update;  /* NB_UPDATE_* */
+	uint32_t edge_range;    /* NB_EDGES_* */
+	uint32_t preconditions; /* whether an edge is added only if its type allows it */
+	uint32_t spare_graph;
+	struct nb_sizes
+		degree; /* edges that begin at an object that has some; not a histogram */
 };
 
 /** A key of job files: "distribution", "threads". Its value is a text there. */

@@ -117,7 +117,8 @@ copy_job(struct nb_result *result, const struct nb_run *run)
 	static const char *const formats[] = {[NB_KEY_RAW] = "raw",
 		[NB_KEY_TEXT] = "text",
 		[NB_KEY_BE64] = "be64",
-		[NB_KEY_FILE] = "file"};
+		[NB_KEY_FILE] = "file",
+		[NB_KEY_GRAPH] = "graph"};
 	static const char *const orders[] = {[NB_ORDER_HASHED] = "hashed",
 		[NB_ORDER_ORDERED] = "ordered",
 		[NB_ORDER_YCSB] = "ycsb"};

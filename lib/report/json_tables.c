@@ -58,6 +58,7 @@ static const char *const known_names[] = {
 static const struct json_names known = {known_names, SYSTEM_GROUP_COUNT};
 
 static const struct json_names levels = {NAMES_OF(steps_level_name, STEPS_LEVELS)};
+static const struct json_names row_hows = {NAMES("unknown", "engine", "scan")};
 static const struct json_names counter_kinds = {NAMES("counter", "gauge")};
 static const struct json_names scopes = {NAMES("run", "job")};
 
@@ -362,6 +363,13 @@ static const struct json_field server_fields[] = {
 	END,
 };
 
+static const struct json_field rows_fields[] = {
+	FIELD_NAME(row_counts, "how", how, row_hows, KEEP, "counted by the engine, or by a scan of all keys"),
+	FIELD_NUMBER(row_counts, "objects", counts[TAO_OBJECTS], KEEP, "objects"),
+	FIELD_NUMBER(row_counts, "edges", counts[TAO_EDGES], KEEP, "edges"),
+	END,
+};
+
 const struct json_field json_measurement_fields[] = {
 	FIELD_NUMBER(measurement, "ops", ops, SUM, "operations that count, of all groups", .flags = FIELD_MUST),
 	FIELD_NUMBER(measurement, "wall_ns", wall_ns, MOST, "first operation's begin to last one's end, of phases the sum, ns", .flags = FIELD_MUST),
@@ -406,6 +414,8 @@ const struct json_field json_measurement_fields[] = {
 	FIELD_OBJECT(measurement, "residency_before", residency_before, json_residency_fields, KEEP, "before the database was opened"),
 	FIELD_OBJECT(measurement, "residency_begin", residency_begin, json_residency_fields, KEEP, "before the first operation"),
 	FIELD_OBJECT(measurement, "residency_after", residency_after, json_residency_fields, KEEP, "after it was closed"),
+	FIELD_OBJECT(measurement, "rows_before", rows_before, rows_fields, KEEP, "of a social graph, before the operations; not there: not counted", .flags = FIELD_IF_USED),
+	FIELD_OBJECT(measurement, "rows_after", rows_after, rows_fields, KEEP, "and after them", .flags = FIELD_IF_USED),
 	FIELD_LIST(measurement, "counters", counters.items, counters.count, json_counter_fields, JSON_LIST_MAX, KEEP, "of the engine, from the first operation's begin until settled"),
 	FIELD_HISTOGRAM(measurement, "checkpoints", checkpoints, SUM, "how long each checkpoint took that was made during the operations, ns; absent: none were asked for", .flags = FIELD_IF_USED),
 	FIELD_HISTOGRAM(measurement, "service", service, SUM, "service times of all operations, of all groups"),

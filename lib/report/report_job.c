@@ -47,6 +47,34 @@ add_data(struct doc *doc, const struct nb_result *result)
 	add_values(doc, result);
 }
 
+static bool
+is_of_graph(const struct nb_result *result)
+{
+	return strcmp(result->key_format, "graph") == 0;
+}
+
+/** The level of transactions and the counts of rows, which are as important as the rate. */
+static void
+add_graph(struct doc *doc, const struct nb_result *result)
+{
+	static const char *const hows[] = {
+		[ROWS_BY_ENGINE] = "counted by the engine", [ROWS_BY_SCAN] = "by a scan"};
+	const struct row_counts *before = &result->measured.rows_before;
+	const struct row_counts *after = &result->measured.rows_after;
+	const char *const names[] = {[TAO_OBJECTS] = "Objects", [TAO_EDGES] = "Edges"};
+	for (size_t g = 0; g < result->group_count && !result->is_load; g++)
+		doc_line(doc, "Transactions", "%s%s%s",
+			steps_level_name(result->groups[g].measured.level),
+			result->group_count > 1 ? ", of " : "",
+			result->group_count > 1 ? result->groups[g].name : "");
+	for (uint32_t t = 0; t < TAO_TABLES && after->how != ROWS_UNKNOWN; t++) {
+		doc_line(doc, names[t], "%s", "");
+		if (before->how != ROWS_UNKNOWN)
+			doc_more(doc, "%" PRIu64 " before, ", before->counts[t]);
+		doc_more(doc, "%" PRIu64 " after (%s)", after->counts[t], hows[after->how]);
+	}
+}
+
 static void
 add_head(struct doc *doc, const struct nb_result *result)
 {
@@ -65,6 +93,8 @@ add_head(struct doc *doc, const struct nb_result *result)
 		doc_line(doc, "Shard", "%s: this part of the operations", result->shard);
 	if (result->procs > 1)
 		doc_line(doc, "Processes", "%u, each with the database open", result->procs);
+	if (is_of_graph(result))
+		add_graph(doc, result);
 }
 
 /* ---- a group ---- */
@@ -260,7 +290,12 @@ add_answers(struct doc *doc, const struct job_measurement *measured)
 		result_rate((double)bytes, measured->wall_ns));
 	if (answers[NB_NOT_FOUND] > 0)
 		doc_line(doc, "Not found", "%" PRIu64, answers[NB_NOT_FOUND]);
-	if (answers[NB_EXISTS] > 0)
+	if (answers[NB_EXISTS] > measured->kinds[NB_OP_INSERT].answers[NB_EXISTS])
+		doc_line(doc, "Refused",
+			"%" PRIu64
+			" operations: a key was there, a value as new, or a prefix not empty",
+			answers[NB_EXISTS]);
+	else if (answers[NB_EXISTS] > 0)
 		doc_line(doc, "Exists", "%" PRIu64 " inserts found their key there",
 			answers[NB_EXISTS]);
 	report_conflicts(doc, answers[NB_CONFLICT]);

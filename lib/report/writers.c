@@ -26,6 +26,7 @@ const struct writer writers[] = {
 	{"candlestick", ".gp", "a gnuplot script of the threads' throughput",
 		write_candlestick},
 	{"sofaster", ".txt", "the lines of SoFASTER's YCSB client", write_sofaster},
+	{"taobench", ".txt", "the closing block of TAOBench", write_taobench},
 	{"html", ".html", "a page with charts, which needs no network", write_html},
 	{NULL, NULL, NULL, NULL},
 };

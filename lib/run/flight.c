@@ -93,7 +93,8 @@ flight_new(struct async **out, const struct job_plan *plan)
 	async->remembers = !job_is_listed(plan) && (plan->kinds & ~(1u << NB_OP_READ)) != 0;
 	async->key_stride = block_stride(spec->keys->key_size_max);
 	async->stride = block_whole_lines(
-		(async->key_stride + block_stride(spec->values.size)) * spec->items_max);
+		(async->key_stride + block_stride(spec->value_head + spec->values.size)) *
+		spec->items_max);
 	async->random = spec->seed;
 	int rc = allocate(async, plan);
 	if (rc != NB_OK) {

@@ -281,8 +281,8 @@ create_parts(struct nb_run *run)
 		digest = splitmix64_mix(digest + ((uint64_t)job->shards << 32 | job->shard));
 	run->digest = digest;
 	if (run->has_writes && !run->is_replay && run->classic == NULL)
-		run->measured_ratio = values_measured_ratio(
-			&run->loading.spec.values, (size_t)sizes_mean(&run->sizes));
+		run->measured_ratio = values_measured_ratio(&run->loading.spec.values,
+			(size_t)sizes_mean(&run->sizes) - run->loading.spec.value_head);
 	for (size_t g = 0; g < run->part_count && rc == NB_OK && run->is_replay; g++)
 		rc = job_open_trace(run, &run->parts[g], &run->options.traces[g]);
 	for (size_t g = 0; g < run->part_count && rc == NB_OK; g++)

@@ -18,6 +18,7 @@
 #include "run/marker.h"
 #include "run/heartbeat.h"
 #include "run/residency.h"
+#include "run/rows.h"
 #include "run/schedule.h"
 #include "run/series.h"
 #include "run/steady.h"
@@ -204,6 +205,9 @@ struct measurement {
 	struct residency residency_after;  /* after it was closed */
 	uint64_t live_bytes;  /* of keys and values that should be there now; 0: not known */
 	struct series series; /* owned */
+	/* Of a social graph. */
+	struct row_counts rows_before, rows_after;
+	int64_t grown[TAO_TABLES]; /* rows: inserted less deleted, of all operations */
 };
 
 /** A copy that shares what a run's own one owns. All on one thread; each is destroyed. */
@@ -317,9 +321,11 @@ struct nb_run {
 	/* while it is executed */
 	struct nb_db *db;
 	struct nb_open_args open_args; /* here and below, since a call may outlive its caller */
+	struct tao_schema schema;      /* of a graph: its tables */
 	struct counters told;          /* by the call of stats that is under way */
 	uint32_t settle_upto;
-	uint64_t call_ns; /* what the last run_call() took */
+	struct row_counts *counting; /* what the call at hand counts */
+	uint64_t call_ns;            /* what the last run_call() took */
 	struct keeper keeper;
 	struct checkpoints checkpoints;
 	struct left left;

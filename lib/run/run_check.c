@@ -40,7 +40,11 @@ run_count_of(const struct nb_job *job, const struct nb_group *group)
 int
 job_count_numbers(const struct nb_job *job, uint64_t *numbers)
 {
-	enum { MANY_BITS = 48, ENOUGH_BITS = 40 };
+	enum { MANY_BITS = 48, ENOUGH_BITS = 40, GRAPH_BITS = 62 /* tao.c numbers them so */ };
+	if (job->key_format == NB_KEY_GRAPH) {
+		*numbers = UINT64_C(1) << GRAPH_BITS;
+		return NB_OK;
+	}
 	*numbers = job->space > job->records ? job->space : job->records;
 	for (size_t g = 0; g < job->group_count; g++) {
 		const struct nb_group *group = &job->groups[g];

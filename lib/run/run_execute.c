@@ -407,11 +407,16 @@ execute_here(struct nb_run *run)
 	rc = load_unkept(run);
 	if (rc == NB_OK)
 		rc = run_probe(run);
+	if (rc == NB_OK && run->options.what != NB_JOB_LOAD)
+		rc = rows_count(run, &run->measured.rows_before);
 	if (rc == NB_OK)
 		rc = run_phases(run);
 	if (rc == NB_OK)
 		rc = run_settle(run);
 	run->measured.has_settled = rc == NB_OK;
+	rows_grown(run, run->measured.grown);
+	if (rc == NB_OK)
+		rc = rows_count(run, &run->measured.rows_after);
 	rc = run_count_until(run, rc);
 	run->measured.max_resident_bytes = sysinfo_max_resident_bytes();
 	return run_close_database(run, rc);
@@ -505,7 +510,7 @@ judge(const struct nb_run *run, int rc)
 	snprintf(text, sizeof(text), "%s", nb_error_text());
 	int judged = run->classic != NULL ? verb_judge(run) : job_judge(run);
 	if (rc == NB_OK)
-		return judged;
+		return judged == NB_OK ? rows_judge(run) : judged;
 	if (judged != NB_OK)
 		log_message(NB_LOG_WARNING, "%s", nb_error_text());
 	return error_set(rc, "%s", text);

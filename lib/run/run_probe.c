@@ -24,7 +24,8 @@ is_value(const struct nb_run *run, struct nb_slice key, struct nb_slice value)
 {
 	if (value.size < run->sizes.min || value.size > run->sizes.max)
 		return false;
-	return run->loading.plan.are_counters || value_check_any(value, key) == VALUE_GOOD;
+	return run->loading.plan.are_counters ||
+		value_check_any(ops_value_body(&run->loading.spec, value), key) == VALUE_GOOD;
 }
 
 static int

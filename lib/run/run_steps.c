@@ -226,6 +226,11 @@ open_as(struct nb_run *run, const char *phase, uint32_t flags)
 		.targets = (const char *const *)run_addresses(run)->items,
 		.target_count = (uint32_t)run_addresses(run)->count};
 	find_inflight(run, &run->open_args);
+	if (run->job->graph != NULL) {
+		tao_schema_create(&run->schema, run->job->edges, run->workload.value_size);
+		run->open_args.tables = run->schema.tables;
+		run->open_args.table_count = TAO_TABLES;
+	}
 	run->db = NULL;
 	run_begin_phase(run, phase);
 	run_tell(run, 0, 0);

@@ -282,8 +282,9 @@ static void
 look_at_value(struct job_worker *worker, const struct ops_op *op, uint32_t k, bool is_sample)
 {
 	const struct nb_step *step = &op->steps[k];
-	worker->seen[k] = value_version(step->value);
-	worker->seen_sizes[k] = (uint32_t)step->value.size;
+	struct nb_slice body = ops_value_body(worker->plan->spec, step->value);
+	worker->seen[k] = value_version(body);
+	worker->seen_sizes[k] = (uint32_t)body.size;
 	if (is_sample)
 		job_verify_value(worker, op, k, step->value);
 }
@@ -378,18 +379,31 @@ put_if_newer(
 	return is_newer ? engine->put(session, step->key, step->value) : NB_EXISTS;
 }
 
+/** Whether a key that begins with that of the step counts for NB_STEP_PREFIX_EMPTY. */
+static bool
+counts_for(const struct nb_step *step, struct nb_slice key)
+{
+	uint8_t last = ((const uint8_t *)key.data)[key.size - 1];
+	return step->operand == 0 ||
+		(key.size > step->key.size && last < 64 && (step->operand >> last & 1) != 0);
+}
+
 static int
 prefix_empty(
 	const struct nb_engine *engine, struct nb_session *session, const struct nb_step *step)
 {
-	struct nb_scan_args args = {.size = sizeof(args), .from = step->key, .limit = 1};
+	struct nb_scan_args args = {
+		.size = sizeof(args), .from = step->key, .limit = step->operand == 0};
 	struct nb_slice key = {NULL, 0}, value = {NULL, 0};
+	bool is_there;
 	int rc = engine->scan_open(session, &args);
 	if (rc != NB_OK)
 		return rc == NB_NOT_FOUND ? NB_OK : rc;
-	rc = engine->scan_next(session, &key, &value);
-	bool is_there = rc == NB_OK && key.size >= step->key.size &&
-		memcmp(key.data, step->key.data, step->key.size) == 0;
+	do {
+		rc = engine->scan_next(session, &key, &value);
+		is_there = rc == NB_OK && key.size >= step->key.size &&
+			memcmp(key.data, step->key.data, step->key.size) == 0;
+	} while (is_there && !counts_for(step, key));
 	int closed = engine->scan_close(session);
 	if (rc != NB_OK && rc != NB_NOT_FOUND)
 		return rc;
@@ -602,6 +616,9 @@ steps_end(struct job_worker *worker, const struct ops_op *op, int rc, bool is_sa
 		bool is_put = (KIND_PUTS >> step->verb & 1) != 0;
 		if (step->verb == NB_STEP_GET && step->answer == NB_NOT_FOUND)
 			job_verify_miss(worker, op, k);
+		if (step->answer == NB_OK && step->table < TAO_TABLES)
+			worker->grown[step->table] += (step->verb == NB_STEP_INSERT) -
+				(step->verb == NB_STEP_DEL);
 		if (step->answer == NB_OK && (is_put || step->verb == NB_STEP_DEL))
 			*job_own_of(worker, op->numbers[k]) = (struct job_own){
 				op->numbers[k] + 1,

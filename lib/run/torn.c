@@ -10,6 +10,9 @@
  * too: whichever of i and j came last, both records have its version or that of neither.
  *
  * Operations of other groups, and puts with a condition, are not judged.
+ *
+ * Where each write of the job replaces older values only, it is simpler: whatever i put, it is there
+ * or something newer is. So a version below i in a record that i puts to is certain.
  */
 #include "run/torn.h"
 
@@ -41,6 +44,9 @@ is_torn(const struct job_worker *worker, const struct ops_op *op, uint64_t i, ui
 		return false;
 	if (op->numbers[a] == op->numbers[b])
 		return !ops_has_written(op, a) && !ops_has_written(op, b);
+	if (spec->is_aged)
+		return worker->seen[b] < worker->seen[a] &&
+			ops_puts_at_once(spec, i, op->numbers[b]);
 	if (worker->seen[b] == 0)
 		return ops_puts_at_once(spec, i, op->numbers[b]);
 	return writer_of(worker, op, b, &j) && ops_puts_at_once(spec, i, op->numbers[b]) &&

@@ -149,6 +149,8 @@ is_stale(const struct job_worker *worker, const struct ops_op *op, uint64_t numb
 			horizon(spec, versions, op->index));
 	if (version == last && has_own && job_own_kind(own) != NB_OP_DELETE)
 		return false;
+	if (spec->is_aged) /* no writer replaces a newer value, whoever wrote that */
+		return has_own && job_own_kind(own) != NB_OP_DELETE && version < last;
 	if (spec->is_load)
 		return version != 0; /* it has put all records anew */
 	if (version == 0)
@@ -211,7 +213,18 @@ verdict_of(const struct job_worker *worker, struct nb_slice key, struct nb_slice
 		return JOB_WRONG_SIZE;
 	if (worker->plan->are_counters)
 		return JOB_GOOD;
-	return verdicts[value_check_any(value, key)];
+	return verdicts[value_check_any(ops_value_body(worker->plan->spec, value), key)];
+}
+
+/** Whether a value has the age of its version, or has none. */
+static bool
+has_right_age(const struct ops_spec *spec, struct nb_slice value)
+{
+	uint64_t age = 0;
+	if (spec->value_head == 0)
+		return true;
+	memcpy(&age, value.data, sizeof(age));
+	return age == value_version(ops_value_body(spec, value));
 }
 
 /** `number` is not known of a record that a scan came by; then is_known is false. */
@@ -219,15 +232,18 @@ static void
 verify(struct job_worker *worker, const struct ops_op *op, struct nb_slice key,
 	struct nb_slice value, uint64_t number, bool is_known)
 {
+	const struct ops_spec *spec = worker->plan->spec;
 	int verdict = verdict_of(worker, key, value);
 	uint64_t version = 0, expected = 0;
 	bool is_foreign = false;
 	/* of a loading it is known to the byte what it put, if sizes are not drawn */
-	bool is_exact = worker->plan->spec->is_load && op->values != NULL &&
-		value.size == op->values[0].size;
+	bool is_exact = spec->is_load && op->values != NULL && value.size == op->values[0].size;
 	if (verdict == JOB_GOOD && is_exact &&
 		memcmp(value.data, op->values[0].data, value.size) != 0)
 		verdict = JOB_STALE;
+	if (verdict == JOB_GOOD && !has_right_age(spec, value))
+		verdict = JOB_CORRUPT;
+	value = ops_value_body(spec, value);
 	if (verdict == JOB_GOOD && is_known && value.size >= 16 &&
 		!worker->plan->are_values_keys) {
 		version = value_version(value);
@@ -322,8 +338,9 @@ are_there(const struct job_worker *worker, uint64_t from, uint64_t to)
 
 /** Whether that is a record of another run: its value is whole, and tells that very key. */
 static bool
-is_elsewhere(struct nb_slice key, struct nb_slice value)
+is_elsewhere(const struct ops_spec *spec, struct nb_slice key, struct nb_slice value)
 {
+	value = ops_value_body(spec, value);
 	return value.size >= 16 && value_check_any(value, key) == VALUE_GOOD;
 }
 
@@ -340,7 +357,7 @@ place_of(struct job_worker *worker, const struct ops_op *op, struct job_scan_che
 		return JOB_GOOD; /* of a trace it is not known which keys there are */
 	*is_known = keyspace_number(spec->keys, key, number);
 	if (spec->keys->is_reversible && !*is_known &&
-		(spec->group->is_scan_keys_only == 0 && !is_elsewhere(key, value)))
+		(spec->group->is_scan_keys_only == 0 && !is_elsewhere(spec, key, value)))
 		return JOB_PHANTOM;
 	if (check->seen == 0 && !may_miss(worker) && !are_equal(key, op->keys[0]))
 		return JOB_GAP;

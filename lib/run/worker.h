@@ -301,6 +301,7 @@ struct job_worker {
 	struct job_counts counts[NB_KINDS_MAX];
 	uint8_t ways[NB_KINDS_MAX]; /* how operations of steps are done: see steps.c */
 	uint64_t added;             /* to counters, by operations that were answered */
+	int64_t grown[TAO_TABLES];  /* rows: inserted less deleted */
 	bool is_adding;             /* within one that was not */
 	uint64_t *seen;             /* versions that a sampled one of steps read, by step */
 	uint32_t *seen_sizes;

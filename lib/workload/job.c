@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/lines.h"
 #include "workload/kinds.h"
+#include "workload/tao_job.h"
 
 /* ---- groups ---- */
 
@@ -143,6 +144,7 @@ nb_job_delete(struct nb_job *job)
 	free(job->values_text);
 	free(job->kinds);
 	job_targets_destroy(job);
+	tao_job_destroy(job);
 	free(job->keys_path);
 	free(job->summary);
 	free(job->name);
@@ -194,6 +196,9 @@ job_assign(
 	if (key->said.is_global && group != NULL)
 		return error_set(NB_ERR_USAGE, "%s: is a key of [workload], not of a group",
 			key->said.name);
+	int rc = tao_job_refuse(job, group, key->said.name, key->type == JOB_SHARE);
+	if (rc != NB_OK)
+		return rc;
 	if (key->said.is_global)
 		return job_value_set(key, job, text);
 	if (group == job->load && !key->is_of_load)
@@ -316,6 +321,8 @@ nb_job_set(struct nb_job *job, const char *assignment)
 		}
 	}
 	free(copy);
+	if (rc == NB_OK)
+		tao_job_settle(job);
 	return rc;
 }
 
@@ -352,15 +359,24 @@ write_key(FILE *to, const struct job_key *key, const void *object, const void *d
 }
 
 static int
-write_keys(FILE *to, const void *object, const void *defaults, bool is_global, bool is_load)
+write_keys(FILE *to, const void *object, const void *defaults, bool is_global, bool is_load,
+	bool skips_shares)
 {
 	int rc = NB_OK;
 	for (const struct job_key *key = job_keys; rc == NB_OK && key->said.name != NULL;
 		key++) {
-		if (key->said.is_global == is_global && (!is_load || key->is_of_load))
+		bool is_own = key->said.is_global == is_global && (!is_load || key->is_of_load);
+		if (is_own && !(skips_shares && key->type == JOB_SHARE))
 			rc = write_key(to, key, object, defaults);
 	}
 	return rc;
+}
+
+/** Those of a graph are made of its file when the job is read. */
+static size_t
+own_kinds(const struct nb_job *job)
+{
+	return job->graph == NULL ? job->kind_count : 0;
 }
 
 static int
@@ -370,25 +386,26 @@ write_group(FILE *to, const struct nb_job *job, size_t i, const struct nb_group 
 	group.phase = i > 0 && group.phase > job->groups[i - 1].phase;
 	int rc = job_name_check(group.name);
 	fprintf(to, "\n[%.47s]\n", group.name);
-	for (size_t k = 0; rc == NB_OK && k < job->kind_count; k++) {
+	for (size_t k = 0; rc == NB_OK && k < own_kinds(job); k++) {
 		struct job_key share;
 		if (job_kind_key(job, job->kinds[k].name, &share))
 			rc = write_key(to, &share, &group, defaults);
 	}
-	return rc == NB_OK ? write_keys(to, &group, defaults, false, false) : rc;
+	bool is_tao = group.source == NB_SOURCE_TAO && job->graph != NULL;
+	return rc == NB_OK ? write_keys(to, &group, defaults, false, false, is_tao) : rc;
 }
 
 static int
 write_job(FILE *to, const struct nb_job *job, const struct nb_job *defaults)
 {
 	fputs("[workload]\n", to);
-	int rc = write_keys(to, job, defaults, true, false);
-	for (size_t k = 0; rc == NB_OK && k < job->kind_count; k++)
+	int rc = write_keys(to, job, defaults, true, false, false);
+	for (size_t k = 0; rc == NB_OK && k < own_kinds(job); k++)
 		kind_write(to, &job->kinds[k]);
 	job_targets_write(to, job);
 	if (rc == NB_OK && job->load != NULL) {
 		fputs("\n[load]\n", to);
-		rc = write_keys(to, job->load, defaults->load, false, true);
+		rc = write_keys(to, job->load, defaults->load, false, true, false);
 	}
 	for (size_t i = 0; rc == NB_OK && i < job->group_count; i++)
 		rc = write_group(to, job, i, &defaults->groups[0]);

@@ -27,6 +27,8 @@ enum job_key_type {
 	JOB_CPUS,     /* char *, owned */
 	JOB_LATENCY,  /* uint32_t, NB_LATENCY_* or N */
 	JOB_SHARD,    /* two uint32_t: "0/4" */
+	JOB_GRAPH,    /* graph_text and graph of the job */
+	JOB_DEGREE,   /* struct nb_sizes of the job */
 	JOB_START     /* as JOB_CHOICE; job_assign() makes it a phase */
 };
 
@@ -148,5 +150,9 @@ job_targets_destroy(struct nb_job *job);
 /** Path of the preset; NB_ERR_USAGE names the nearest. *out is yours to free(). */
 NB_MUST_CHECK int
 presets_find(char **out, const char *name);
+
+/** The same of a workload file of TAOBench: one of ours, or with a '/' in it that path. */
+NB_MUST_CHECK int
+presets_find_graph(char **out, const char *name);
 
 #endif /* WORKLOAD_JOB_H */

@@ -14,6 +14,7 @@
 #include "workload/kinds.h"
 #include "workload/op_kind.h"
 #include "workload/sizes.h"
+#include "workload/tao_job.h"
 
 enum { THREADS_MAX = 1024, DECIMALS_MAX = 20 /* of a uint64_t */ };
 
@@ -393,6 +394,8 @@ nb_job_check(const struct nb_job *job)
 		rc = check_key_format(job);
 	if (rc == NB_OK && (rc = sizes_check(&job->values)) != NB_OK)
 		rc = error_prefix(rc, "value-size");
+	if (rc == NB_OK)
+		rc = tao_job_check(job);
 	if (rc == NB_OK)
 		rc = check_kinds(job);
 	if (rc == NB_OK)

@@ -12,6 +12,7 @@
 #include "workload/kinds.h"
 #include "workload/op_kind.h"
 #include "workload/source.h"
+#include "workload/tao_graph.h"
 
 #define JOB_FIELD(name) \
 	.offset = offsetof(struct nb_job, name), .width = sizeof(((struct nb_job *)NULL)->name)
@@ -41,9 +42,10 @@ const struct job_key job_keys[] = {
 		.help = "seed of all random choices; the same seed gives the same operations"},
 		.type = JOB_COUNT, JOB_FIELD(seed), .max = UINT64_MAX},
 	{.said = {.name = "key-format", .arg = "FORMAT", .def = "raw", IS_GLOBAL,
-		.choices = "raw|text|be64|file",
+		.choices = "raw|text|be64|file|graph",
 		.help = "how a record's number becomes its key: bytes, prefix and decimal "
-			"number, 8 bytes big-endian, or the key at that place of the key file"},
+			"number, 8 bytes big-endian, the key at that place of the key file, or "
+			"the id of an object or edge"},
 		.type = JOB_CHOICE, JOB_FIELD(key_format), .is_shown = true},
 	{.said = {.name = "key-order", .arg = "ORDER", .def = "hashed", IS_GLOBAL,
 		.choices = "hashed|ordered|ycsb",
@@ -69,6 +71,35 @@ const struct job_key job_keys[] = {
 		.help = "size of a value after ideal compression, over its size; 1: incompressible"},
 		.type = JOB_REAL, JOB_FIELD(value_ratio), .real_min = 0, .real_max = 1,
 		.is_shown = true},
+	{.said = {.name = "graph", .arg = "FILE", IS_GLOBAL,
+		.help = "workload file of TAOBench: the records are objects and edges; a name "
+			"without '/' is one that mininb has, workload_o.json or workload_a.json"},
+		.type = JOB_GRAPH, JOB_FIELD(graph_text)},
+	{.said = {.name = "edges", .arg = "COUNT", .def = "20000", IS_GLOBAL,
+		.help = "with graph: number of edges that load inserts, each with two objects"},
+		.type = JOB_COUNT, JOB_FIELD(edges), .min = 1, .max = UINT64_C(1) << 40},
+	{.said = {.name = "degree", .arg = "COUNTS", .def = "1", IS_GLOBAL,
+		.help = "with graph: number of edges that begin at the same object: 1, or "
+			"drawn for each: uniform:1..10, zipfian:1..1000, normal:..., pareto:..."},
+		.type = JOB_DEGREE, .offset = offsetof(struct nb_job, degree),
+		.width = sizeof(uint64_t), .min = 1, .max = TAO_DEGREE_MAX},
+	{.said = {.name = "graph-update", .arg = "HOW", .def = "rmw", IS_GLOBAL,
+		.choices = "rmw|blind",
+		.help = "with graph: an update reads the timestamp and writes if it is newer, or "
+			"writes blindly"},
+		.type = JOB_CHOICE, JOB_FIELD(graph_update)},
+	{.said = {.name = "edge-range", .arg = "HOW", .def = "point", IS_GLOBAL,
+		.choices = "point|scan",
+		.help = "with graph: a read of an object's edges gets one of them, or scans all"},
+		.type = JOB_CHOICE, JOB_FIELD(edge_range)},
+	{.said = {.name = "preconditions", .arg = "yes|no", .def = "yes", IS_GLOBAL,
+		.choices = "no|yes",
+		.help = "with graph: add an edge only if the edges that are there allow its type"},
+		.type = JOB_CHOICE, JOB_FIELD(preconditions)},
+	{.said = {.name = "epoch", .arg = "NUMBER", .def = "0", IS_GLOBAL,
+		.help = "with graph: number of runs that the database has had; new ids and "
+			"timestamps follow those of these runs"},
+		.type = JOB_COUNT, JOB_FIELD(epoch), .max = 15},
 	{.said = {.name = "lag", .arg = "COUNT", .def = "8192", IS_GLOBAL,
 		.help = "delay, in operations, before an inserted record may be read"},
 		.type = JOB_COUNT, JOB_FIELD(lag), .max = 1u << 30},

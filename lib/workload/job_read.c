@@ -14,6 +14,7 @@
 #include "workload/job.h"
 #include "target/spec.h"
 #include "workload/kinds.h"
+#include "workload/tao_job.h"
 
 struct reader {
 	struct nb_job *job;
@@ -184,7 +185,7 @@ read_job(struct nb_job **out, const char *name, const char *path)
 		target_spec_destroy(&reader.target_keys);
 	}
 	if (rc == NB_OK)
-		*out = reader.job;
+		tao_job_settle(*out = reader.job);
 	else
 		nb_job_delete(reader.job);
 	return rc;

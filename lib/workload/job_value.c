@@ -22,6 +22,7 @@
 #include "base/c_locale.h"
 #include "base/error.h"
 #include "workload/sizes.h"
+#include "workload/tao_job.h"
 
 enum {
 	SHARE_SCALE_MAX = 10000, /* four decimals */
@@ -601,19 +602,45 @@ check_items(const struct job_key *key, const struct nb_sizes *sizes, const char 
 	return rc == NB_OK ? check_number(key, sizes->max, text) : rc;
 }
 
+/** A number, or a law of numbers. */
+static int
+parse_items(struct nb_sizes *sizes, const struct job_key *key, const char *text)
+{
+	*sizes = (struct nb_sizes){0};
+	if (strchr(text, ':') == NULL) {
+		int rc = parse_number(&sizes->max, key, text);
+		sizes->min = sizes->max;
+		return rc;
+	}
+	int rc = nb_sizes_parse(sizes, text);
+	if (rc == NB_OK && (rc = check_items(key, sizes, text)) != NB_OK)
+		nb_sizes_destroy(sizes);
+	return rc;
+}
+
+static int
+set_degree(const struct job_key *key, void *object, const char *text)
+{
+	struct nb_sizes sizes;
+	int rc = parse_items(&sizes, key, text);
+	if (rc == NB_OK)
+		((struct nb_job *)object)->degree = sizes;
+	return rc;
+}
+
+static void
+write_degree(FILE *to, const struct job_key *key, const void *object)
+{
+	(void)key;
+	print_sizes(to, &((const struct nb_job *)object)->degree);
+}
+
 static int
 set_items(const struct job_key *key, void *object, const char *text)
 {
 	struct nb_group *group = object;
-	struct nb_sizes sizes = {0};
-	int rc;
-	if (strchr(text, ':') == NULL) {
-		rc = parse_number(&sizes.max, key, text);
-	} else {
-		rc = nb_sizes_parse(&sizes, text);
-		if (rc == NB_OK && (rc = check_items(key, &sizes, text)) != NB_OK)
-			nb_sizes_destroy(&sizes);
-	}
+	struct nb_sizes sizes;
+	int rc = parse_items(&sizes, key, text);
 	if (rc != NB_OK)
 		return rc;
 	group->items = sizes.max;
@@ -673,6 +700,13 @@ write_rate(FILE *to, const struct job_key *key, const void *object)
 	}
 }
 
+static int
+set_graph(const struct job_key *key, void *object, const char *text)
+{
+	(void)key;
+	return tao_job_set_graph(object, text);
+}
+
 /* ---- all types ---- */
 
 static const struct {
@@ -697,6 +731,8 @@ static const struct {
 	[JOB_CPUS] = {set_cpus, write_text},
 	[JOB_LATENCY] = {set_latency, write_latency},
 	[JOB_SHARD] = {set_shard, write_shard},
+	[JOB_GRAPH] = {set_graph, write_text},
+	[JOB_DEGREE] = {set_degree, write_degree},
 	[JOB_START] = {set_choice, write_choice},
 };
 

@@ -19,6 +19,7 @@
 #include "workload/keyspace.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -213,6 +214,8 @@ keyspace_key(const struct keyspace *space, uint64_t number, uint8_t *out)
 		keyspace_copy(space, number, 1, out, 0);
 		return space->key_size;
 	}
+	if (space->format == NB_KEY_GRAPH)
+		return tao_key(space->graph, number, out);
 	uint64_t written = in_order(space->order, space->bits, space->salt, number);
 	if (space->format == NB_KEY_TEXT)
 		return put_text(space, written, out);
@@ -227,6 +230,8 @@ keyspace_number(const struct keyspace *space, struct nb_slice key, uint64_t *num
 		return false;
 	uint64_t written;
 	const uint8_t *in = key.data;
+	if (space->format == NB_KEY_GRAPH)
+		return tao_key_number(space->graph, key, number) && *number < space->numbers;
 	if (space->format == NB_KEY_TEXT) {
 		if (!get_text(space, key, &written))
 			return false;
@@ -287,6 +292,9 @@ keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t co
 	if (space->format == NB_KEY_FILE)
 		for (uint32_t i = 0; i < count; i++)
 			keyspace_copy(space, numbers[i], 1, out + i * stride, 0);
+	else if (space->format == NB_KEY_GRAPH)
+		for (uint32_t i = 0; i < count; i++)
+			slices[i].size = tao_key(space->graph, numbers[i], out + i * stride);
 	else if (space->order == NB_ORDER_YCSB)
 		IN(NB_ORDER_YCSB, 64);
 	else if (space->order == NB_ORDER_ORDERED)
@@ -398,6 +406,22 @@ create_file(struct keyspace *space, const struct nb_job *job)
 }
 
 static int
+create_graph(struct keyspace *space, const struct nb_job *job)
+{
+	space->key_size_max = TAO_EDGE_KEY;
+	space->graph = malloc(sizeof(*space->graph));
+	if (space->graph == NULL)
+		return error_memory();
+	int rc = tao_graph_create(
+		space->graph, job->graph, job->edges, &job->degree, job->seed);
+	if (rc == NB_OK)
+		return rc;
+	free(space->graph);
+	space->graph = NULL;
+	return rc;
+}
+
+static int
 create_format(struct keyspace *space, const struct nb_job *job)
 {
 	switch (space->format) {
@@ -409,6 +433,8 @@ create_format(struct keyspace *space, const struct nb_job *job)
 		return create_text(space, job);
 	case NB_KEY_FILE:
 		return create_file(space, job);
+	case NB_KEY_GRAPH:
+		return create_graph(space, job);
 	default:
 		return error_set(NB_ERR_USAGE, "unknown format of keys %u", space->format);
 	}
@@ -431,9 +457,10 @@ keyspace_create(struct keyspace *space, const struct nb_job *job, uint64_t numbe
 	if (rc != NB_OK)
 		return rc;
 	bool is_file = space->format == NB_KEY_FILE;
-	space->is_ordered = !is_file && space->order == NB_ORDER_ORDERED &&
+	bool is_graph = space->format == NB_KEY_GRAPH;
+	space->is_ordered = !is_file && !is_graph && space->order == NB_ORDER_ORDERED &&
 		space->key_size != 0;
-	space->is_reversible = !is_file && space->order != NB_ORDER_YCSB;
+	space->is_reversible = is_graph || (!is_file && space->order != NB_ORDER_YCSB);
 	return NB_OK;
 }
 
@@ -442,6 +469,9 @@ keyspace_destroy(struct keyspace *space)
 {
 	if (space->file.data != NULL)
 		keys_close(&space->file);
+	if (space->graph != NULL)
+		tao_graph_destroy(space->graph);
+	free(space->graph);
 	*space = (struct keyspace){0};
 }
 
@@ -471,6 +501,10 @@ keyspace_hash(const struct keyspace *space)
 {
 	if (space->format == NB_KEY_FILE)
 		return hash_file(space);
+	if (space->format == NB_KEY_GRAPH) {
+		uint64_t words[] = {space->graph->edges, space->seed, space->graph->hash};
+		return XXH3_64bits(words, sizeof(words));
+	}
 	bool is_text = space->format == NB_KEY_TEXT;
 	bool is_seeded = space->order == NB_ORDER_HASHED ||
 		(space->order == NB_ORDER_YCSB && !is_text && space->key_size > 8);

@@ -7,6 +7,7 @@
 #include <mininb/job.h>
 
 #include "workload/keys.h"
+#include "workload/tao_graph.h"
 
 /** Made once, then only read. */
 struct keyspace {
@@ -23,6 +24,7 @@ struct keyspace {
 	char prefix[32];
 	uint32_t prefix_size, digits; /* digits: 1 or more */
 	struct keys file;             /* NB_KEY_FILE: mapped; data NULL else */
+	struct tao_graph *graph;      /* NB_KEY_GRAPH: owned; NULL else */
 };
 
 /**

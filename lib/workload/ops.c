@@ -34,7 +34,7 @@ int
 ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 {
 	bool writes = has_writes(spec);
-	size_t value_size = writes ? spec->values.size : 0;
+	size_t value_size = writes ? spec->value_head + spec->values.size : 0;
 	*maker = (struct ops_maker){.spec = spec,
 		.writes = writes,
 		.key_stride = block_stride(spec->keys->key_size_max),
@@ -63,7 +63,7 @@ ops_maker_create(struct ops_maker *maker, const struct ops_spec *spec)
 	for (size_t j = 0; j < records; j++) {
 		uint8_t *value = maker->value_bytes + j * maker->value_stride;
 		if (value_size > 0)
-			value_prepare(&spec->values, value);
+			value_prepare(&spec->values, value + spec->value_head);
 		maker->keys[j] = (struct nb_slice){
 			maker->bytes + j * maker->key_stride, spec->keys->key_size};
 		maker->values[j] = (struct nb_slice){value, value_size};
@@ -98,7 +98,9 @@ make_sized_values(struct ops_maker *maker, uint32_t j, struct nb_slice *values,
 {
 	const struct ops_spec *spec = maker->spec;
 	uint64_t version = ops_version(spec, maker->first + j);
-	for (uint32_t k = 0; k < items; k++) {
+	for (uint32_t k = 0; k < items && spec->value_head > 0; k++) /* of one size */
+		ops_write_value(spec, &values[k], keys[k], version);
+	for (uint32_t k = 0; k < items && spec->value_head == 0; k++) {
 		size_t size = (size_t)sizes_draw(spec->sizes, &maker->random[j]);
 		values_write_sized(&spec->values, (void *)(uintptr_t)values[k].data, keys[k],
 			size, version);
@@ -121,13 +123,30 @@ make_step_values(struct ops_maker *maker, uint32_t j, struct ops_op *op)
 	}
 }
 
+/** Of a value with an age. */
+static void
+write_age(uint8_t *value, uint64_t version)
+{
+	memcpy(value, &version, sizeof(version));
+}
+
+void
+ops_write_value(const struct ops_spec *spec, const struct nb_slice *value, struct nb_slice key,
+	uint64_t version)
+{
+	uint8_t *bytes = (uint8_t *)(uintptr_t)value->data;
+	if (spec->value_head > 0)
+		write_age(bytes, version);
+	values_write_each(&spec->values, bytes + spec->value_head, 0, &key, &version, 1);
+}
+
 /** Values of an operation that puts them. */
 static inline void
 make_op_values(struct ops_maker *maker, uint32_t j, const struct ops_op *op)
 {
 	const struct ops_spec *spec = maker->spec;
 	struct nb_slice *values = maker->values + (op->keys - maker->keys);
-	if (spec->sizes->min != spec->sizes->max) {
+	if (spec->sizes->min != spec->sizes->max || spec->value_head > 0) {
 		make_sized_values(maker, j, values, op->keys, op->items);
 		return;
 	}
@@ -195,8 +214,10 @@ make_plain(struct ops_maker *maker)
 	}
 	for (uint32_t j = 0; j < count; j++)
 		versions[j] = ops_version(spec, i + j);
-	values_write_each(&spec->values, maker->value_bytes, maker->value_stride, maker->keys,
-		versions, count);
+	for (uint32_t j = 0; j < count && spec->value_head > 0; j++)
+		write_age(maker->value_bytes + j * maker->value_stride, versions[j]);
+	values_write_each(&spec->values, maker->value_bytes + spec->value_head,
+		maker->value_stride, maker->keys, versions, count);
 	return count;
 }
 

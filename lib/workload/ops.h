@@ -52,6 +52,7 @@ struct ops_spec {
 	const struct keyspace *keys;
 	const struct sizes *sizes;
 	struct value_spec values;
+	uint32_t value_head;      /* bytes of a value before that: its age, 0 or 8 */
 	uint32_t stream, streams; /* number of the group in the job, and how many there are */
 	bool is_load;             /* inserts records 0, 1, ... */
 	bool has_items;           /* some operations go to more than one record */
@@ -61,6 +62,7 @@ struct ops_spec {
 	struct sizes items; /* of an operation that goes to more than one record */
 	uint32_t one_kind;  /* NB_OP_*: all are; NB_OP_KINDS: they are mixed, or of steps */
 	bool has_steps;     /* some operations are lists of steps */
+	bool is_aged; /* an existing value is only ever replaced by one of a higher version */
 	/* Operation i goes to record plain_first + i % plain_count; 0: records are drawn. */
 	uint64_t plain_first, plain_count;
 	/* Slices of the records and of the space; stratum s has that of number s % ranges. */
@@ -99,6 +101,7 @@ struct ops_maker {
 	uint64_t low, space_low; /* where the slices of the stratum begin */
 	uint64_t skipped;        /* operations before the stratum that went to other slices */
 	uint64_t inserted;       /* inserts before the stratum, and those made of it */
+	uint64_t txns;           /* of the source tao: write transactions, likewise */
 	size_t key_stride, value_stride;
 	uint8_t *bytes; /* keys, then values */
 	uint8_t *value_bytes;
@@ -202,6 +205,21 @@ ops_puts_at_once(const struct ops_spec *spec, uint64_t i, uint64_t number)
 {
 	return spec->source->puts_at_once(spec, i, number);
 }
+
+/** What value_check() and value_version() know of a value that was read: all but its age. */
+static inline struct nb_slice
+ops_value_body(const struct ops_spec *spec, struct nb_slice value)
+{
+	size_t head = value.size < spec->value_head ? value.size : spec->value_head;
+	if (head > 0)
+		value = (struct nb_slice){(const char *)value.data + head, value.size - head};
+	return value;
+}
+
+/** Make the bytes that `value` points to, prepared ones, the value of that key and version. */
+void
+ops_write_value(const struct ops_spec *spec, const struct nb_slice *value, struct nb_slice key,
+	uint64_t version);
 
 /** Whether a step before that one was answered NB_OK and has written to the same record. */
 bool

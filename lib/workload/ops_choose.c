@@ -270,7 +270,8 @@ choose_steps(struct ops_maker *maker, uint32_t j, uint64_t *numbers, struct nb_s
 			steps[count] = (struct nb_step){.verb = step->verb,
 				.operand = step->verb == NB_STEP_MERGE
 					? delta_of(spec, step, i, count)
-					: VALUES_AGE_AT};
+					: step->verb == NB_STEP_PUT_IF_NEWER ? VALUES_AGE_AT
+									     : 0};
 		begins[s + 1] = count;
 	}
 	return count;

@@ -28,6 +28,7 @@
 #include <xxhash.h>
 
 #include "workload/ops_choose.h"
+#include "workload/tao_job.h"
 
 enum {
 	OPS_VERSION = 1 /* of all that makes the stream; part of the digest */
@@ -173,7 +174,10 @@ ops_spec_create(struct ops_spec *spec, const struct nb_job *job, const struct nb
 	spec->has_rare = has_rare_kinds(spec);
 	create_items(spec);
 	spec->seed = splitmix64_mix(job->seed + UINT64_C(0x9e3779b97f4a7c15) * (stream + 1));
-	value_spec_create(&spec->values, (size_t)sizes->max, job->value_ratio, job->seed);
+	spec->is_aged = group->source == NB_SOURCE_TAO && job->graph_update == NB_UPDATE_RMW;
+	spec->value_head = keys->format == NB_KEY_GRAPH ? TAO_AGE_BYTES : 0;
+	value_spec_create(&spec->values, (size_t)sizes->max - spec->value_head,
+		job->value_ratio, job->seed);
 	struct nb_group scan = *group;
 	scan.distribution = group->scan_distribution == NB_DIST_ZIPFIAN ? NB_DIST_LATEST
 									: NB_DIST_UNIFORM;
@@ -243,6 +247,8 @@ ops_version(const struct ops_spec *spec, uint64_t i)
 {
 	if (spec->is_load)
 		return 0;
+	if (spec->keys->format == NB_KEY_GRAPH)
+		return (tao_lane(spec->job, spec->stream) << TAO_INDEX_BITS) + i + 1;
 	return (i * spec->streams + spec->stream) % VALUE_VERSIONS + 1;
 }
 
@@ -252,6 +258,10 @@ ops_version_index(const struct ops_spec *spec, uint64_t version, uint64_t versio
 {
 	if (version == 0 || spec->is_load)
 		return false;
+	if (spec->keys->format == NB_KEY_GRAPH) {
+		*i = (version - 1) & ((UINT64_C(1) << TAO_INDEX_BITS) - 1);
+		return (version - 1) >> TAO_INDEX_BITS == tao_lane(spec->job, spec->stream);
+	}
 	uint64_t middle = near * spec->streams, place = version - 1;
 	uint64_t lap = middle / versions * versions;
 	uint64_t number = lap + place;

@@ -192,6 +192,53 @@ presets_find(char **out, const char *name)
 	return rc;
 }
 
+/** DIR/taobench/NAME of a colon-separated list, if it is there. */
+static int
+find_in(char **out, const char *dirs, const char *name)
+{
+	char *copy = strdup(dirs), *rest = copy, *path = NULL;
+	int rc = copy != NULL ? NB_OK : error_memory();
+	for (char *dir; rc == NB_OK && *out == NULL && (dir = strsep(&rest, ":")) != NULL;) {
+		if (dir[0] == '\0')
+			continue;
+		if (asprintf(&path, "%s/taobench/%s", dir, name) < 0)
+			rc = error_memory();
+		else if (access(path, R_OK) == 0)
+			*out = path;
+		else
+			free(path);
+	}
+	free(copy);
+	return rc;
+}
+
+int
+presets_find_graph(char **out, const char *name)
+{
+	const char *variable = getenv("MININB_WORKLOAD_PATH");
+	char *library = install_path_of_library(), *dir = NULL;
+	int rc = NB_OK;
+	*out = strchr(name, '/') != NULL ? strdup(name) : NULL;
+	if (*out == NULL && strchr(name, '/') != NULL)
+		rc = error_memory();
+	if (rc == NB_OK && *out == NULL && variable != NULL)
+		rc = find_in(out, variable, name);
+	if (rc == NB_OK && *out == NULL && install_path_is_build_tree())
+		rc = find_in(out, NB_SOURCE_ROOT "/extra/workloads", name);
+	if (rc == NB_OK && *out == NULL)
+		rc = find_in(out, NB_WORKLOAD_DIR, name);
+	if (rc == NB_OK && *out == NULL && library != NULL &&
+		asprintf(&dir, "%s/" NB_WORKLOAD_DIR_FROM_LIB, library) >= 0)
+		rc = find_in(out, dir, name);
+	free(dir);
+	free(library);
+	if (rc == NB_OK && *out == NULL)
+		rc = error_set(NB_ERR_USAGE,
+			"mininb has no workload file '%.60s'; name a file of your own with a '/', such as ./%.60s",
+			name, name);
+	return rc;
+}
+
 /** A preset that cannot be read is listed, with the reason as its summary. */
 static int
 summarise(struct nb_preset *preset)

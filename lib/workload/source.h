@@ -15,7 +15,9 @@ struct ops_maker;
 struct ops_spec;
 
 /** Each source: its NB_SOURCE_*, its name, its table. */
-#define EACH_SOURCE(X) X(RECORDS, "records", source_records)
+#define EACH_SOURCE(X) \
+	X(RECORDS, "records", source_records) \
+	X(TAO, "tao", source_tao)
 
 struct source {
 	/** As ops_needs(). */
@@ -32,6 +34,9 @@ struct source {
 
 /** Records of the job, drawn by a mix and a distribution. */
 extern const struct source source_records;
+
+/** Objects and edges of the job's social graph. */
+extern const struct source source_tao;
 
 /** The table of NB_SOURCE_*. */
 const struct source *

@@ -117,20 +117,31 @@ begins_with(struct nb_slice key, struct nb_slice prefix)
 		memcmp(address(key), address(prefix), prefix.size) == 0;
 }
 
+/** Whether a key that begins with that of the step counts for NB_STEP_PREFIX_EMPTY. */
+static inline bool
+counts_for(const struct nb_step *step, struct nb_slice key)
+{
+	uint64_t last = key.size > 0 ? ((const unsigned char *)key.data)[key.size - 1] : 64;
+	return step->operand == 0 ||
+		(key.size > step->key.size && last < 64 && (step->operand >> last & 1) != 0);
+}
+
 static inline int
 step_prefix_empty(const struct executor *by, const struct nb_step *step)
 {
 	const struct nb_scan_args args = {.size = sizeof(args),
 		.flags = NB_SCAN_KEYS_ONLY,
 		.from = step->key,
-		.limit = 1};
+		.limit = step->operand == 0};
 	struct nb_slice key, value;
 	if ((by->verbs->caps & NB_CAP_ORDERED) == 0)
 		return by->host->fail(NB_UNSUPPORTED, "keys have no order to find a prefix by");
 	int rc = by->verbs->scan_open(by->session, &args);
 	if (rc != NB_OK)
 		return rc;
-	rc = by->verbs->scan_next(by->session, &key, &value);
+	do
+		rc = by->verbs->scan_next(by->session, &key, &value);
+	while (rc == NB_OK && begins_with(key, step->key) && !counts_for(step, key));
 	if (rc == NB_OK && begins_with(key, step->key))
 		rc = NB_EXISTS;
 	else if (rc == NB_NOT_FOUND)

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Counts of objects and edges.
+ *
+ * Each insert or delete step that was answered NB_OK changes the number of rows by one, so the
+ * counts before and after tell whether anything was lost, or was there twice. The engine's own
+ * counting is asked for, SELECT COUNT(*) of a server; else all keys are scanned, in order.
+ *
+ * That scan also looks whether the preconditions of added edges hold at the end. A unique edge,
+ * bidirectional or not, is the only edge that begins at its object, so no object has such an edge
+ * and a second one where one of them was added. Loaded edges are not judged: nothing checks
+ * preconditions when they are loaded.
+ *
+ * What would make the counts wrong: another process that writes to the same tables meanwhile.
+ */
+#include "run/rows.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "run/run.h"
+
+static const char *const names[TAO_TABLES] = {[TAO_OBJECTS] = "objects", [TAO_EDGES] = "edges"};
+
+/* ---- a scan ---- */
+
+/** The edges that begin at the object at hand. */
+struct scanned {
+	uint8_t first[8];
+	uint64_t edges, uniques, added;
+	uint64_t broken; /* objects whose edges contradict their preconditions */
+};
+
+static void
+end_object(struct scanned *at)
+{
+	at->broken += at->edges > 1 && at->uniques > 0 && at->added > 0;
+	at->edges = at->uniques = at->added = 0;
+}
+
+static void
+take_edge(const struct nb_run *run, struct scanned *at, struct nb_slice key)
+{
+	const uint8_t *bytes = key.data;
+	uint64_t number = 0;
+	uint32_t type = bytes[TAO_EDGE_KEY - 1];
+	if (memcmp(at->first, bytes + 1, sizeof(at->first)) != 0)
+		end_object(at);
+	memcpy(at->first, bytes + 1, sizeof(at->first));
+	at->edges++;
+	at->uniques += type == TAO_UNIQUE || type == TAO_UNIQUE_BIDIRECTIONAL;
+	at->added += tao_key_number(run->keys.graph, key, &number) &&
+		number >= run->job->edges * TAO_PARTS;
+}
+
+static int
+scan(struct nb_run *run, struct nb_session *session)
+{
+	const struct nb_engine *engine = &run->engine->table;
+	const struct nb_scan_args args = {.size = sizeof(args), .flags = NB_SCAN_KEYS_ONLY};
+	struct nb_slice key = {NULL, 0}, value = {NULL, 0};
+	struct scanned at = {.edges = 0};
+	uint64_t *counts = run->counting->counts;
+	int rc = engine->scan_open(session, &args);
+	if (rc != NB_OK)
+		return rc == NB_NOT_FOUND ? NB_OK : rc;
+	while ((rc = engine->scan_next(session, &key, &value)) == NB_OK && !stop_requested()) {
+		bool is_edge = key.size == TAO_EDGE_KEY && *(const char *)key.data == 'e';
+		counts[is_edge ? TAO_EDGES : TAO_OBJECTS]++;
+		if (is_edge)
+			take_edge(run, &at, key);
+	}
+	end_object(&at);
+	int closed = engine->scan_close(session);
+	if (rc != NB_OK && rc != NB_NOT_FOUND)
+		return rc;
+	if (closed != NB_OK || stop_requested())
+		return closed;
+	if (at.broken > 0)
+		return error_set(NB_ERR_DATA,
+			"%" PRIu64
+			" objects have an added edge that contradicts another one: a unique edge has to be alone",
+			at.broken);
+	run->counting->how = ROWS_BY_SCAN;
+	return NB_OK;
+}
+
+static int
+count_by_scan(struct nb_run *run)
+{
+	const struct nb_engine *engine = &run->engine->table;
+	struct nb_session *session = NULL;
+	int rc = engine->session_open(&session, run->db, 0);
+	if (rc != NB_OK)
+		return rc;
+	rc = scan(run, session);
+	int closed = engine->session_close(session);
+	return rc == NB_OK ? closed : rc;
+}
+
+static int
+count_by_engine(struct nb_run *run)
+{
+	int rc = NB_OK;
+	for (uint32_t t = 0; t < TAO_TABLES && rc == NB_OK; t++)
+		rc = run->engine->table.count(run->db, t, &run->counting->counts[t]);
+	if (rc == NB_OK)
+		run->counting->how = ROWS_BY_ENGINE;
+	return rc;
+}
+
+int
+rows_count(struct nb_run *run, struct row_counts *rows)
+{
+	const struct nb_engine *engine = &run->engine->table;
+	bool can_scan = (engine->caps & NB_CAP_ORDERED) != 0 && engine->scan_open != NULL;
+	*rows = (struct row_counts){.how = ROWS_UNKNOWN};
+	if (run->job->graph == NULL || run->options.verify_rate <= 0 || stop_requested() ||
+		(engine->count == NULL && !can_scan))
+		return NB_OK;
+	run->counting = rows;
+	run_begin_phase(run, "count");
+	run_tell(run, 0, 0);
+	int rc = engine->count != NULL ? run_call(run, "count", true, count_by_engine)
+				       : run_call(run, "scan", true, count_by_scan);
+	return rc == NB_OK || rc == NB_ERR_DATA || run->left.is_left
+		? rc
+		: run_engine_failure(run, rc, "counting rows");
+}
+
+/* ---- the verdict ---- */
+
+void
+rows_grown(const struct nb_run *run, int64_t grown[TAO_TABLES])
+{
+	memset(grown, 0, TAO_TABLES * sizeof(*grown));
+	for (size_t g = 0; g < run->part_count; g++) {
+		const struct job_part *part = &run->parts[g];
+		for (uint32_t n = 0; part->workers != NULL && n < part->plan.threads; n++) {
+			for (uint32_t t = 0; t < TAO_TABLES; t++)
+				grown[t] += part->workers[n]->grown[t];
+		}
+	}
+}
+
+/** Whether a delete that is not conditional may be answered NB_OK without a row. */
+static bool
+has_blind_deletes(const struct nb_run *run)
+{
+	bool has_deletes = false;
+	for (size_t g = 0; g < run->part_count; g++)
+		has_deletes |= run->parts[g].plan.has_deletes;
+	return has_deletes && run->job->graph_update == NB_UPDATE_BLIND;
+}
+
+/** What should be there; false: it is not known. */
+static bool
+expect(const struct nb_run *run, uint32_t table, uint64_t *rows)
+{
+	const struct measurement *measured = &run->measured;
+	bool is_load = run->options.what == NB_JOB_LOAD;
+	*rows = is_load
+		? run->job->edges * (table == TAO_OBJECTS ? 2 : 1)
+		: measured->rows_before.counts[table] + (uint64_t)measured->grown[table];
+	return measured->rows_after.how != ROWS_UNKNOWN &&
+		(is_load ? !measured->had_data : measured->rows_before.how != ROWS_UNKNOWN);
+}
+
+int
+rows_judge(const struct nb_run *run)
+{
+	const uint64_t *after = run->measured.rows_after.counts;
+	if (run->job->graph == NULL || has_blind_deletes(run))
+		return NB_OK;
+	for (uint32_t t = 0; t < TAO_TABLES; t++) {
+		uint64_t rows;
+		if (expect(run, t, &rows) && rows != after[t])
+			return error_set(NB_ERR_DATA,
+				"%s: there are %" PRIu64 " rows instead of %" PRIu64
+				": rows were lost or added by others",
+				names[t], after[t], rows);
+	}
+	return NB_OK;
+}

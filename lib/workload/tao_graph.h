@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WORKLOAD_TAO_GRAPH_H
+#define WORKLOAD_TAO_GRAPH_H
+/**
+ * The social graph of TAOBench: its objects and edges, by number.
+ *
+ * Edge e joins two objects of its own. Edges 0..edges-1 are loaded; a run adds edges, or objects
+ * that have the first id of an edge, with numbers from `edges` up. Everything about edge e is a
+ * pure function of (seed, e), so nothing is remembered, and no clock is read.
+ *
+ * A record is number 3 * e + part. Keys: 'o' and the id; 'e', both ids and the type. Ids are
+ * big-endian, so the order of keys is that of the original's primary keys.
+ */
+#include <stdbool.h>
+#include <string.h>
+
+#include <mininb/engine.h>
+#include <mininb/job.h>
+
+#include "base/rng.h"
+#include "workload/tao_file.h"
+
+enum { TAO_OBJECT, TAO_REMOTE_OBJECT, TAO_EDGE, TAO_PARTS };
+
+/* Types of edges, as their keys have them. */
+enum { TAO_UNIQUE, TAO_BIDIRECTIONAL, TAO_UNIQUE_BIDIRECTIONAL, TAO_OTHER, TAO_TYPES };
+
+enum {
+	TAO_SEQUENCE_BITS = 17,
+	TAO_TIME_BITS = 40,
+	TAO_STEP_NS = 1000, /* that an id's time is ahead of the one before */
+	TAO_OBJECT_KEY = 9,
+	TAO_EDGE_KEY = 18,
+	TAO_AGE_BYTES = 8,  /* of a value, before the bytes of the column `value` */
+	TAO_VALUE_MIN = 24, /* of those: a key's hash, a version and a checksum */
+	TAO_TABLES = 2,
+	TAO_DEGREE_MAX = 1 << 20
+};
+
+#define TAO_SEQUENCE_MASK ((UINT64_C(1) << TAO_SEQUENCE_BITS) - 1)
+#define TAO_TIME_MASK ((UINT64_C(1) << TAO_TIME_BITS) - 1)
+/* What a whole round of sequence numbers adds to the time: odd, so that it can be undone. */
+#define TAO_LAP_NS (((uint64_t)TAO_STEP_NS << TAO_SEQUENCE_BITS) | 1)
+
+/** Walker's alias method: a draw is one multiplication and one comparison. */
+struct tao_slot {
+	uint64_t bar; /* of the fraction: below it `own`, else `other` */
+	uint32_t own, other;
+};
+
+struct tao_alias {
+	struct tao_slot *slots;
+	uint32_t count; /* 0: nothing can be drawn */
+};
+
+/* Read transactions are kinds of operations by their sizes: up to 4, 16, 64, 256 and 1024. */
+enum { TAO_CLASSES = 5 };
+
+/* What is done to an object, else to an edge. */
+enum {
+	TAO_BAR_READ,
+	TAO_BAR_TXN_READ,
+	TAO_BAR_INSERT,
+	TAO_BAR_UPDATE,
+	TAO_BAR_DELETE,
+	TAO_BARS
+};
+
+struct tao_graph {
+	uint64_t edges, seed;
+	uint64_t start;  /* sequence number of the first id */
+	uint64_t unlap;  /* times TAO_LAP_NS: 1, mod 2^40 */
+	uint32_t shards; /* that the loaded edges are in, in turn */
+	uint64_t hash;   /* of the laws and the degrees */
+	/* Where the groups of edges with one first id begin, of each shard, again and again. */
+	uint32_t group_count;   /* 0: each edge has a first id of its own */
+	uint32_t *group_begins; /* group_count + 1 */
+	struct tao_alias laws[TAO_LAWS];
+	struct tao_alias classes[TAO_CLASSES]; /* sizes of read transactions */
+	uint64_t bars[TAO_BARS];               /* a word below it: an object */
+};
+
+/** The largest size of a class of read transactions. */
+static inline uint32_t
+tao_class_max(uint32_t which)
+{
+	return 4u << 2 * which;
+}
+
+static inline uint32_t
+tao_class_of(uint32_t size)
+{
+	uint32_t which = 0;
+	while (size > tao_class_max(which))
+		which++;
+	return which;
+}
+
+/**
+ * `edges` are at least as many as there are shards, so that none of these is empty. The file is not
+ * needed afterwards.
+ */
+NB_MUST_CHECK int
+tao_graph_create(struct tao_graph *graph, const struct tao_file *file, uint64_t edges,
+	const struct nb_sizes *degree, uint64_t seed);
+
+void
+tao_graph_destroy(struct tao_graph *graph);
+
+/** Draws values[i], or i if that is NULL, as often as weights[i] says. None but zeros: draws nothing. */
+NB_MUST_CHECK int
+tao_alias_create(
+	struct tao_alias *alias, const double *weights, const uint32_t *values, uint32_t count);
+
+void
+tao_alias_destroy(struct tao_alias *alias);
+
+/** The edges of the primary shard: those with e % shards equal to it. */
+static inline uint64_t
+tao_edges_of(const struct tao_graph *graph, uint32_t shard)
+{
+	return (graph->edges - shard + graph->shards - 1) / graph->shards;
+}
+
+static inline uint32_t
+tao_alias_draw(const struct tao_alias *alias, uint64_t random)
+{
+	uint128 product = (uint128)random * alias->count;
+	const struct tao_slot *slot = &alias->slots[(uint64_t)(product >> 64)];
+	return (uint64_t)product < slot->bar ? slot->own : slot->other;
+}
+
+/** One of 0..n-1; the bias is n / 2^64. */
+static inline uint64_t
+tao_below(uint64_t random, uint64_t n)
+{
+	return (uint64_t)((uint128)random * n >> 64);
+}
+
+/* ---- ids ---- */
+
+static inline uint64_t
+tao_id(const struct tao_graph *graph, uint64_t nth, uint64_t shard)
+{
+	uint64_t low = nth & TAO_SEQUENCE_MASK, lap = nth >> TAO_SEQUENCE_BITS;
+	uint64_t time = (lap * TAO_LAP_NS + low * TAO_STEP_NS) & TAO_TIME_MASK;
+	uint64_t sequence = (low + graph->start) & TAO_SEQUENCE_MASK;
+	return shard << (TAO_SEQUENCE_BITS + TAO_TIME_BITS) | sequence << TAO_TIME_BITS | time;
+}
+
+static inline uint32_t
+tao_shard(uint64_t id)
+{
+	return (uint32_t)(id >> (TAO_SEQUENCE_BITS + TAO_TIME_BITS));
+}
+
+/** What is drawn for edge e: the first word; further ones are of its sequence. */
+static inline uint64_t
+tao_random(const struct tao_graph *graph, uint64_t e)
+{
+	return splitmix64_mix(graph->seed + e * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/** The edge whose first id edge e has, too; of loaded edges only. *degree: so many edges have it. */
+uint64_t
+tao_owner(const struct tao_graph *graph, uint64_t e, uint64_t *degree);
+
+/** The id of the first object of e. */
+static inline uint64_t
+tao_object_id(const struct tao_graph *graph, uint64_t e)
+{
+	uint64_t shard = e % graph->shards;
+	if (e >= graph->edges)
+		shard = tao_alias_draw(&graph->laws[TAO_PRIMARY_SHARDS],
+			splitmix64_mix(~tao_random(graph, e)));
+	return tao_id(graph, 2 * e, shard);
+}
+
+/** The id that edge e begins at. */
+static inline uint64_t
+tao_first_id(const struct tao_graph *graph, uint64_t e)
+{
+	uint64_t degree;
+	if (__builtin_expect(graph->group_count > 0, 0) && e < graph->edges)
+		e = tao_owner(graph, e, &degree);
+	return tao_object_id(graph, e);
+}
+
+static inline uint64_t
+tao_second_id(const struct tao_graph *graph, uint64_t e)
+{
+	uint64_t random = tao_random(graph, e);
+	return tao_id(
+		graph, 2 * e + 1, tao_alias_draw(&graph->laws[TAO_REMOTE_SHARDS], random));
+}
+
+static inline uint32_t
+tao_type(const struct tao_graph *graph, uint64_t e)
+{
+	uint64_t random = splitmix64_mix(tao_random(graph, e));
+	return tao_alias_draw(&graph->laws[TAO_EDGE_TYPES], random);
+}
+
+/* ---- keys ---- */
+
+static inline void
+tao_put_id(uint8_t *out, uint64_t id)
+{
+	uint64_t bytes = __builtin_bswap64(id);
+	memcpy(out, &bytes, sizeof(bytes));
+}
+
+static inline size_t
+tao_object_key(uint8_t *out, uint64_t id)
+{
+	out[0] = 'o';
+	tao_put_id(out + 1, id);
+	return TAO_OBJECT_KEY;
+}
+
+static inline size_t
+tao_edge_key(uint8_t *out, uint64_t first, uint64_t second, uint32_t type)
+{
+	out[0] = 'e';
+	tao_put_id(out + 1, first);
+	tao_put_id(out + 9, second);
+	out[17] = (uint8_t)type;
+	return TAO_EDGE_KEY;
+}
+
+/** Write the key of a record to out, which has TAO_EDGE_KEY bytes; its size. */
+static inline size_t
+tao_key(const struct tao_graph *graph, uint64_t number, uint8_t *out)
+{
+	uint64_t e = number / TAO_PARTS, part = number % TAO_PARTS;
+	if (part == TAO_OBJECT)
+		return tao_object_key(out, tao_object_id(graph, e));
+	if (part == TAO_REMOTE_OBJECT)
+		return tao_object_key(out, tao_second_id(graph, e));
+	return tao_edge_key(
+		out, tao_first_id(graph, e), tao_second_id(graph, e), tao_type(graph, e));
+}
+
+/** The record of the key; false: it is none of this graph's. */
+bool
+tao_key_number(const struct tao_graph *graph, struct nb_slice key, uint64_t *number);
+
+/* Numbers of the tables. */
+enum { TAO_OBJECTS, TAO_EDGES };
+
+/** The tables of such a graph, and the columns that they point to. Not to be moved. */
+struct tao_schema {
+	struct nb_table tables[TAO_TABLES];
+	struct nb_column row[2];
+};
+
+/** Values have `value_size` bytes with the timestamp. */
+void
+tao_schema_create(struct tao_schema *schema, uint64_t edges, uint64_t value_size);
+
+#endif /* WORKLOAD_TAO_GRAPH_H */

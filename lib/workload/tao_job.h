@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WORKLOAD_TAO_JOB_H
+#define WORKLOAD_TAO_JOB_H
+/** Jobs whose records are a social graph: the kinds of operations, and their shares. */
+#include <mininb/job.h>
+
+#include "workload/kinds.h"
+
+/* The kinds of such a job, from KIND_OWN up, beside NB_OP_READ. */
+enum {
+	TAO_KIND_INSERT = KIND_OWN,
+	TAO_KIND_UPDATE,
+	TAO_KIND_DELETE,
+	TAO_KIND_TXN_WRITE,
+	TAO_KIND_TXN_READ, /* and one for each further class of sizes */
+};
+
+enum {
+	TAO_LANE_BITS = 10, /* of what keeps ids and versions of runs and groups apart */
+	TAO_INDEX_BITS = 38 /* of an operation's number in its group */
+};
+
+/** How far the numbers of a group's insertions are from those of other groups and epochs. */
+static inline uint64_t
+tao_lane(const struct nb_job *job, uint32_t stream)
+{
+	return job->epoch * NB_GROUPS_MAX + stream;
+}
+
+/** Read the workload file, and make its kinds those of the job. */
+NB_MUST_CHECK int
+tao_job_set_graph(struct nb_job *job, const char *text);
+
+/** Make what depends on several keys what they say. Of any job; after each key that is set. */
+void
+tao_job_settle(struct nb_job *job);
+
+/** Whether a key is the graph's to set; NB_ERR_USAGE says what to set instead. */
+NB_MUST_CHECK int
+tao_job_refuse(
+	const struct nb_job *job, const struct nb_group *group, const char *key, bool is_share);
+
+NB_MUST_CHECK int
+tao_job_check(const struct nb_job *job);
+
+void
+tao_job_destroy(struct nb_job *job);
+
+#endif /* WORKLOAD_TAO_JOB_H */
