@@ -231,7 +231,7 @@ approach_once(struct tree_session *session, const struct key *key, prepare_fn pr
 	step.node = root_of(tree, &step.version);
 	for (;;) {
 		int answer = prepare(session, &step);
-		unsigned i = child_for(step.node, key, false);
+		unsigned i = child_for(&tree->shape, step.node, key, false);
 		uint64_t child = __atomic_load_n(
 			&inner_children(&tree->shape, step.node)[i], __ATOMIC_ACQUIRE);
 		struct inner *next;

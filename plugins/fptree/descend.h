@@ -11,17 +11,20 @@
 
 /** Index of the child that the key belongs to; `is_below`: that the keys below it do. */
 static inline unsigned
-child_for(const struct inner *node, const struct key *key, bool is_below)
+child_for(const struct inner_shape *shape, const struct inner *node, const struct key *key,
+	bool is_below)
 {
 	unsigned count = racy_load32(&node->count);
-	unsigned up_to = words_up_to(node->words, count, key->word);
+	unsigned up_to = words_up_to(node->words, shape->children_at, count, key->word);
 	struct tail **tails = inner_tails(node);
 
 	if (__builtin_expect(tails == NULL && !is_below, 1))
 		return up_to;
 	if (up_to == 0 || racy_load64(&node->words[up_to - 1]) != key->word)
 		return up_to;
-	unsigned below = key->word == 0 ? 0 : words_up_to(node->words, count, key->word - 1);
+	unsigned below = key->word == 0
+		? 0
+		: words_up_to(node->words, shape->children_at, count, key->word - 1);
 	return inner_find_among(tails, key, below, up_to, is_below);
 }
 
@@ -46,7 +49,7 @@ descend_once(const struct tree *tree, const struct key *key, struct place *place
 	struct inner *node = root_of(tree, &version);
 
 	for (;;) {
-		unsigned i = child_for(node, key, is_below);
+		unsigned i = child_for(&tree->shape, node, key, is_below);
 		uint64_t child = __atomic_load_n(
 			&inner_children(&tree->shape, node)[i], __ATOMIC_ACQUIRE);
 		struct inner *next;

@@ -42,7 +42,8 @@ approach_once(struct tree_session *session, const struct key *key, struct place 
 		uint64_t child, next_version;
 
 		if (key != NULL)
-			i = child_for(node, key, scan->is_backward && !scan->is_bound_in);
+			i = child_for(&tree->shape, node, key,
+				scan->is_backward && !scan->is_bound_in);
 		else
 			i = scan->is_backward ? count : 0;
 		child = __atomic_load_n(

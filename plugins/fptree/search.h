@@ -7,8 +7,10 @@
  *
  * The files that include this are compiled twice on x86-64, with AVX-512 and without, and
  * the tree takes at its opening what the processor has. With it a node's words are compared
- * eight at a time and counted, which needs no branch that could be mispredicted; without,
- * they are halved, likewise without a branch.
+ * eight at a time and counted, which needs no branch that could be mispredicted. Without it
+ * the last word of each line is compared, then all words of one line, likewise without a
+ * branch. Halving them would need fewer comparisons, but each of its loads waits for the one
+ * before, and a node that the cache has lost is fetched line after line.
  */
 #include "leaf.h"
 #include "version.h"
@@ -49,14 +51,21 @@ fingerprint_match(const struct leaf *leaf, uint8_t fingerprint)
 #endif
 }
 
-/** How many of the ascending words are at most `word`. Their array has room for 8n. */
+enum { WORDS_OF_LINE = PM_LINE / 8 };
+
+/**
+ * How many of the `count` ascending words are at most `word`. Their array has room for `room`
+ * words, a multiple of 8 and more than `count`, and as many children follow; the line of the
+ * child that the answer means is asked for.
+ */
 static inline unsigned
-words_up_to(const uint64_t *words, unsigned count, uint64_t word)
+words_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
 {
 #if defined(FPTREE_AVX512)
 	__m512i wanted = _mm512_set1_epi64((long long)word);
 	unsigned below = 0, i = 0;
 
+	(void)room;
 	for (; i + 8 <= count; i += 8)
 		below += (unsigned)__builtin_popcount(_mm512_cmple_epu64_mask(
 			_mm512_load_si512((const void *)&words[i]), wanted));
@@ -67,17 +76,17 @@ words_up_to(const uint64_t *words, unsigned count, uint64_t word)
 			((1u << (count - i)) - 1));
 	return below;
 #else
-	unsigned base = 0;
+	unsigned line = 0, at;
 
-	if (count == 0)
-		return 0;
-	while (count > 1) {
-		unsigned half = count / 2;
-
-		base = racy_load64(&words[base + half - 1]) <= word ? base + half : base;
-		count -= half;
-	}
-	return base + (racy_load64(&words[base]) <= word);
+	for (unsigned i = WORDS_OF_LINE - 1; i < room; i += WORDS_OF_LINE)
+		line += (unsigned)(i < count) & (racy_load64(&words[i]) <= word);
+	at = line * WORDS_OF_LINE;
+	__builtin_prefetch(&words[room + at]);
+	words += at;
+	count -= at;
+	for (unsigned i = 0; i < WORDS_OF_LINE; i++)
+		at += (unsigned)(i < count) & (racy_load64(&words[i]) <= word);
+	return at;
 #endif
 }
 
