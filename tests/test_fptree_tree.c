@@ -3,6 +3,7 @@
  * The tree by itself, one session at a time: it answers as the model of fptree/workload.h
  * does, in every layout; and what it costs, rejects and gives back.
  */
+#include "descend.h"
 #include "fptree/workload.h"
 #include "fptree_rig.h"
 
@@ -179,6 +180,60 @@ TEST(random_load_takes_32_bytes_of_pool_and_1_2_fences_a_record)
 	ck_assert_uint_le((after.fences - before.fences) * 10, 12 * count);
 	ck_assert_uint_le(after.lines - before.lines, 2 * count);
 	end(&rig, session, count);
+}
+
+/* Is the record of that number in one of the two lines that a lookup asks for? */
+static bool
+is_near_home(struct tree_session *session, uint64_t number)
+{
+	const struct tree *tree = session->tree;
+	uint8_t bytes[8];
+	struct place place;
+
+	word_to_bytes(bytes, number, sizeof(bytes));
+	struct key key = key_of(bytes, sizeof(bytes));
+	descend(session, &key, &place);
+	const char *leaf = leaf_bytes(tree, place.child);
+	unsigned home = (unsigned)(home_offset(&tree->layout, key.hash) / PM_LINE);
+	for (unsigned slot = 1; slot <= tree->layout.slots; slot++)
+		if (*slot_at(&tree->layout, leaf, slot) == key.word)
+			return slot / 4 / 2 == home / 2;
+	return word_is_reserved(key.word); /* those are blobs */
+}
+
+TEST(most_records_are_in_the_lines_that_a_lookup_asks_for)
+{
+	const uint64_t count = 50000;
+	uint64_t near = 0;
+	struct rig rig;
+	struct tree_session *session = begin(&rig, words, 0);
+
+	for (uint64_t i = 1; i <= count; i++)
+		put_number(session, &rig.args, scattered(i));
+	for (uint64_t i = 1; i <= count; i++)
+		near += is_near_home(session, scattered(i));
+	ck_assert_uint_ge(near * 15, count * 14);
+	end(&rig, session, count);
+}
+
+/* Words behind the last one that counts may be any: they are left from before. */
+TEST(words_up_to_counts_as_a_walk_does)
+{
+	uint64_t state = rig_seed(7), words_of_node[64 + 1 + 7] __attribute__((aligned(64)));
+
+	for (unsigned round = 0; round < 20000; round++) {
+		unsigned room = 8 * (1 + (unsigned)rig_random(&state, 4)), expected = 0;
+		unsigned count = (unsigned)rig_random(&state, room);
+		uint64_t word = rig_random(&state, 40), last = 0;
+
+		for (unsigned i = 0; i < room; i++) {
+			last = i < count ? last + rig_random(&state, 3)
+					 : rig_random(&state, 40);
+			words_of_node[i] = last;
+			expected += i < count && last <= word;
+		}
+		ck_assert_uint_eq(words_up_to(words_of_node, room, count, word), expected);
+	}
 }
 
 /* Which of `count` records is the i-th that goes: upwards, downwards, or all over. */

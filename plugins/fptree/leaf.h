@@ -107,14 +107,34 @@ home_offset(const struct layout *layout, uint64_t hash)
 	return (size_t)(layout->origin + (int64_t)(place + 1) * layout->slot_bytes);
 }
 
-/** One of the empty slots, `empty` != 0, the nearest at or after the key's home. */
+/** LEAF_WORDS: the slots of the line that is the key's home. */
+static inline uint64_t
+home_slots(const struct layout *layout, uint64_t hash)
+{
+	return 0xfull << 4 * place_of(hash, layout->places);
+}
+
+/**
+ * One of the empty slots, `empty` != 0: in the key's home, or in the line that is asked for
+ * together with it, or the nearest after it.
+ */
 static inline unsigned
 slot_for(const struct layout *layout, uint64_t hash, uint64_t empty)
 {
 	unsigned place = place_of(hash, layout->places);
-	unsigned begin = layout->format == LEAF_WORDS ? 4 * place : place + 1;
-	uint64_t behind = empty & ~0ull << begin;
+	unsigned begin = place + 1;
+	uint64_t behind;
 
+	if (layout->format == LEAF_WORDS) {
+		uint64_t pair = empty & 0xffull << 4 * (place & ~1u);
+
+		if ((empty & home_slots(layout, hash)) != 0)
+			return (unsigned)__builtin_ctzll(empty & home_slots(layout, hash));
+		if (pair != 0)
+			return (unsigned)__builtin_ctzll(pair);
+		begin = 4 * place;
+	}
+	behind = empty & ~0ull << begin;
 	return (unsigned)__builtin_ctzll(behind != 0 ? behind : empty);
 }
 

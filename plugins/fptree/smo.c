@@ -153,24 +153,80 @@ slot_used(const struct layout *layout, const uint64_t *slot)
 	return (size_t)cell_lines(cell_key_size(*slot) + cell_value_size(*slot)) * PM_LINE;
 }
 
+/* Of the key in a slot of LEAF_WORDS. */
+static uint64_t
+hash_in_slot(const struct tree *tree, const char *bytes, unsigned slot)
+{
+	struct record record;
+
+	record_read(&record, &tree->layout, tree->base, bytes, slot, NULL);
+	return hash_of(record.key, record.key_size, record.word);
+}
+
+/* Which slot of the new leaf each record that moves goes to. */
+struct homes {
+	uint8_t slot[TREE_LEAF_SLOTS_MAX + 1];
+	uint64_t taken;
+};
+
+/*
+ * Of LEAF_WORDS each as near to its home as can be: first all that find room in their home's
+ * line, then the others. A record of LEAF_CELLS stays in the slot that it has.
+ */
+static void
+find_homes(const struct tree *tree, const char *from, uint64_t moved, struct homes *homes)
+{
+	const struct layout *layout = &tree->layout;
+	uint64_t hashes[TREE_LEAF_SLOTS_MAX + 1], away = 0;
+
+	homes->taken = 0;
+	for (uint64_t rest = moved; rest != 0; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest), slot = i;
+
+		if (layout->format == LEAF_WORDS) {
+			uint64_t empty = layout->usable & ~homes->taken;
+
+			hashes[i] = hash_in_slot(tree, from, i);
+			empty &= home_slots(layout, hashes[i]);
+			if (empty == 0) {
+				away |= 1ull << i;
+				continue;
+			}
+			slot = (unsigned)__builtin_ctzll(empty);
+		}
+		homes->slot[i] = (uint8_t)slot;
+		homes->taken |= 1ull << slot;
+	}
+	for (; away != 0; away &= away - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(away);
+		unsigned slot = slot_for(layout, hashes[i], layout->usable & ~homes->taken);
+
+		homes->slot[i] = (uint8_t)slot;
+		homes->taken |= 1ull << slot;
+	}
+}
+
 /* The new leaf's half in the pool: everything that means something, flushed. */
 static void
-write_new_leaf(struct tree_session *session, const char *from, char *to, uint64_t moved)
+write_new_leaf(struct tree_session *session, const char *from, char *to, uint64_t moved,
+	const struct homes *homes)
 {
 	const struct layout *layout = &session->tree->layout;
 	struct pm *pm = &session->pm;
 
 	pm_store64(leaf_next(to), *leaf_next((char *)(uintptr_t)from));
-	for (unsigned i = 1; i <= layout->slots; i++) {
+	for (uint64_t rest = moved; rest != 0; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
 		const uint64_t *source = slot_at(layout, from, i);
-		uint64_t *target = slot_at(layout, to, i);
 
-		if ((moved >> i & 1) != 0)
-			pm_copy(target, source, slot_used(layout, source));
-		else
-			pm_store64(target, 0);
-		if (layout->slot_bytes > PM_LINE)
-			pm_flush(pm, target, slot_used(layout, target));
+		pm_copy(slot_at(layout, to, homes->slot[i]), source, slot_used(layout, source));
+	}
+	for (uint64_t rest = layout->usable & ~homes->taken; rest != 0; rest &= rest - 1)
+		pm_store64(slot_at(layout, to, (unsigned)__builtin_ctzll(rest)), 0);
+	for (unsigned i = 1; layout->slot_bytes > PM_LINE && i <= layout->slots; i++) {
+		const uint64_t *slot = slot_at(layout, to, i);
+
+		pm_flush(pm, slot, slot_used(layout, slot));
 	}
 	pm_flush(pm, to, layout->slot_bytes > PM_LINE ? 1 : layout->leaf_bytes);
 }
@@ -206,15 +262,16 @@ begin_line(struct leaf *leaf)
 }
 
 static void
-move_fingerprints(
-	struct leaf *from, struct leaf *to, const struct layout *layout, uint64_t moved)
+move_fingerprints(struct leaf *from, struct leaf *to, const struct layout *layout,
+	uint64_t moved, const struct homes *homes)
 {
-	for (unsigned i = 1; i <= layout->slots; i++) {
-		bool is_moved = (moved >> i & 1) != 0;
+	for (uint64_t rest = layout->usable & ~homes->taken; rest != 0; rest &= rest - 1)
+		racy_store8(&to->fp[__builtin_ctzll(rest)], 0);
+	for (; moved != 0; moved &= moved - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(moved);
 
-		racy_store8(&to->fp[i], is_moved ? from->fp[i] : 0);
-		if (is_moved)
-			racy_store8(&from->fp[i], 0);
+		racy_store8(&to->fp[homes->slot[i]], from->fp[i]);
+		racy_store8(&from->fp[i], 0);
 	}
 }
 
@@ -227,6 +284,7 @@ split_leaf(struct tree_session *session, const struct key *key, const struct app
 	const struct place *place = &approach->place;
 	char *bytes = leaf_bytes(tree, place->child);
 	struct share share;
+	struct homes homes;
 	struct leaf *line;
 	uint64_t offset, child, version;
 
@@ -242,7 +300,8 @@ split_leaf(struct tree_session *session, const struct key *key, const struct app
 		free(share.separator.tail);
 		return NB_FAIL;
 	}
-	write_new_leaf(session, bytes, tree->base + offset, share.moved);
+	find_homes(tree, bytes, share.moved, &homes);
+	write_new_leaf(session, bytes, tree->base + offset, share.moved, &homes);
 	pm_fence(&session->pm);
 	pm_store64(leaf_next(bytes), offset);
 	pm_flush_line(&session->pm, bytes);
@@ -253,7 +312,7 @@ split_leaf(struct tree_session *session, const struct key *key, const struct app
 	child = child_at(tree, offset);
 	line = leaf_line(tree, child);
 	version = begin_line(line);
-	move_fingerprints(leaf_line(tree, place->child), line, layout, share.moved);
+	move_fingerprints(leaf_line(tree, place->child), line, layout, share.moved, &homes);
 	inner_add(&tree->shape, place->parent, place->index, share.separator, child);
 	version_unlock(&line->version, version);
 	count_one(&session->counts.splits);

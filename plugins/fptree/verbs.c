@@ -2,10 +2,11 @@
 /*
  * get, put, insert, add and delete: the hot path. Compiled twice on x86-64, see search.h.
  *
- * Cost. A lookup misses the cache for the inner nodes' last level, for the leaf's
- * line of fingerprints, and for the record. The last two are asked for at once: a record
- * is put as near as can be to a place in the leaf that its key's hash chooses, so where
- * it is is known, most of the time, before the fingerprints have come.
+ * Cost. A lookup misses the cache twice in a row: for the last inner node, and for the
+ * leaf. The lines of either are asked for together. Of the leaf these are its line of
+ * fingerprints and two lines of records: a record is put as near as can be to a place that
+ * its key's hash chooses, so it is nearly always in one of the two, and they are known before
+ * the fingerprints have come.
  *
  * What makes a write last, F being flush and fence, and the store that commits it
  * in brackets. A leaf is locked, in memory, from before the first store until after the
@@ -48,16 +49,18 @@ static inline void
 prefetch_leaf(const struct tree *tree, const struct place *place, const struct key *key,
 	bool is_write)
 {
-	const char *home = leaf_bytes(tree, place->child) +
-		home_offset(&tree->layout, key->hash);
+	const char *bytes = leaf_bytes(tree, place->child);
+	size_t home = home_offset(&tree->layout, key->hash);
 
 	if (is_write) /* or the lock would have to ask the other CPUs once more */
 		__builtin_prefetch(leaf_line(tree, place->child), 1);
 	else
 		__builtin_prefetch(leaf_line(tree, place->child));
-	__builtin_prefetch(home);
-	if (tree->layout.slot_bytes > PM_LINE)
-		__builtin_prefetch(home + PM_LINE);
+	__builtin_prefetch(bytes + home);
+	if (tree->layout.format == LEAF_WORDS)
+		__builtin_prefetch(bytes + (home ^ PM_LINE));
+	else if (tree->layout.slot_bytes > PM_LINE)
+		__builtin_prefetch(bytes + home + PM_LINE);
 	__asm__ volatile("");
 }
 
