@@ -32,6 +32,8 @@ assert_same_group(const struct nb_group *a, const struct nb_group *b)
 	SAME(insert_verb);
 	SAME(key_range);
 	SAME(source);
+	SAME(masstree_test);
+	SAME(verify_rate);
 	ck_assert_str_eq(a->again, b->again);
 	SAME(theta);
 	SAME(hot_share);

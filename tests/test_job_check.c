@@ -105,7 +105,7 @@ TEST(what_does_not_fit_together_is_refused)
 		{AGAIN("update = 1", "again = puts\ninsert = 1"),
 			"[get]: again: insert cannot visit a key; read, update, upsert, delete, scan and read-modify-write can"},
 		{AGAIN("update = 1", "again = puts\nread = 1\ndistribution = zipfian"),
-			"[get]: again: visits each key once; leave out distribution and key-range"},
+			"[get]: again: visits each key once, in permuted order or with distribution = sequential in that of the puts; leave out other distributions and key-range"},
 		{"[workload]\nkey-format = text\nkey-digits = 1048576\n[run]\nread = 1\n",
 			"key-digits: with its prefix a key may be longer than 1048576 bytes"},
 	};

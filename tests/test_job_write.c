@@ -59,7 +59,8 @@ static const char *const drawn[] = {
 	"records=0\nrecords=1\nrecords=9223372036854775807\nrecords=123456789",
 	"space=0\nspace=10M",
 	"seed=0\nseed=18446744073709551615",
-	"key-format=raw\nkey-format=text\nkey-format=be64\nkey-format=file\nkey-format=graph",
+	"key-format=raw\nkey-format=text\nkey-format=be64\nkey-format=file\n"
+	"key-format=graph\nkey-format=words\nkey-format=letters",
 	"key-order=hashed\nkey-order=ordered\nkey-order=ycsb",
 	"key-size=1\nkey-size=16\nkey-size=1MiB",
 	"key-prefix=\nkey-prefix=user\nkey-prefix=a b=c;#",
@@ -88,7 +89,9 @@ static const char *const drawn[] = {
 	"txn-read=0\ntxn-read=1",
 	"txn-write=0\ntxn-write=1",
 	"add=0\nadd=12.5",
-	"source=records\nsource=tao",
+	"source=records\nsource=tao\nsource=masstree",
+	"masstree-test=rw2\nmasstree-test=wd1\nmasstree-test=url",
+	"verify=0\nverify=1\nverify=0.25",
 	"distribution=uniform\ndistribution=zipfian\ndistribution=zipfian-ycsb\n"
 	"distribution=latest\ndistribution=hotspot\ndistribution=exponential\n"
 	"distribution=sequential\ndistribution=pareto\ndistribution=descending",

@@ -250,6 +250,19 @@ TEST(a_job_of_groups_is_told_as_it_was)
 	toy_destroy(&rig);
 }
 
+TEST(so_is_a_sequence_of_masstree)
+{
+	struct toy_rig rig;
+	toy_create(&rig,
+		"records=0\nspace=9\nsource=masstree\nmasstree-test=wd3\ninsert=1\nread=2\n"
+		"delete=1\ncount=100\n");
+	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
+	struct nb_results *results = of_run(rig.run, "");
+	ck_assert_uint_eq(results->records[0].run->groups[0].masstree_test, NB_TEST_WD3 + 1);
+	assert_told_the_same(results);
+	toy_destroy(&rig);
+}
+
 TEST(so_is_a_shard_that_goes_again)
 {
 	struct toy_rig rig;

@@ -151,6 +151,42 @@ TEST(ordered_keys_are_their_numbers)
 	check_text(&job, 10, 7, "pppppppppppppppppppppppppppppppp00007");
 }
 
+TEST(words_and_letters_are_written_as_they_are_described)
+{
+	struct nb_job job = job_of(NB_KEY_WORDS, NB_ORDER_ORDERED, 0);
+	strcpy(job.key_prefix, "user|machine|opening|fartparade");
+	check_text(&job, 1000, 0, "user0");
+	check_text(&job, 1000, 1, "machine0");
+	check_text(&job, 1000, 42, "opening10");
+	check_text(&job, UINT64_C(8589934592), UINT64_C(8589934591), "fartparade2147483647");
+	job.key_digits = 4;
+	check_text(&job, 1000, 5, "machine0001");
+	job = job_of(NB_KEY_LETTERS, NB_ORDER_ORDERED, 3);
+	check_text(&job, 17576, 0, "aaa");
+	check_text(&job, 17576, 27, "abb");
+	check_text(&job, 17576, 17575, "zzz");
+}
+
+TEST(words_that_could_be_taken_for_others_and_too_few_letters_are_refused)
+{
+	static const char *const prefixes[] = {
+		"", "a|", "|a", "a||b", "user|use", "a|b|a", "x1"};
+	struct keyspace space;
+	for (size_t p = 0; p < sizeof(prefixes) / sizeof(*prefixes); p++) {
+		struct nb_job job = job_of(NB_KEY_WORDS, NB_ORDER_HASHED, 0);
+		strcpy(job.key_prefix, prefixes[p]);
+		ck_assert_int_eq(keyspace_create(&space, &job, 10), NB_ERR_USAGE);
+		ck_assert_ptr_nonnull(strstr(nb_error_text(), "key-prefix"));
+	}
+	struct nb_job job = job_of(NB_KEY_LETTERS, NB_ORDER_ORDERED, 3);
+	ck_assert_int_eq(keyspace_create(&space, &job, 17577), NB_ERR_USAGE);
+	ck_assert_ptr_nonnull(strstr(nb_error_text(), "17576 different keys of 3 letters"));
+	job.key_order = NB_ORDER_HASHED;
+	ck_assert_int_eq(keyspace_create(&space, &job, 16385), NB_ERR_USAGE);
+	job.key_order = NB_ORDER_YCSB;
+	ck_assert_int_eq(keyspace_create(&space, &job, 10), NB_ERR_USAGE);
+}
+
 /* ---- all formats and orders ---- */
 
 struct kind {
@@ -186,6 +222,11 @@ static const struct kind kinds[] = {
 	{NB_KEY_BE64, NB_ORDER_HASHED, 0, 0},
 	{NB_KEY_BE64, NB_ORDER_ORDERED, 0, 0},
 	{NB_KEY_BE64, NB_ORDER_YCSB, 0, 0},
+	{NB_KEY_WORDS, NB_ORDER_HASHED, 0, 0},
+	{NB_KEY_WORDS, NB_ORDER_ORDERED, 0, 7},
+	{NB_KEY_LETTERS, NB_ORDER_HASHED, 4, 0},
+	{NB_KEY_LETTERS, NB_ORDER_HASHED, 20, 0},
+	{NB_KEY_LETTERS, NB_ORDER_ORDERED, 5, 0},
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), NUMBERS = 65536 };
@@ -195,6 +236,8 @@ job_of_kind(size_t k)
 {
 	struct nb_job job = job_of(kinds[k].format, kinds[k].order, kinds[k].key_size);
 	job.key_digits = kinds[k].digits;
+	if (job.key_format == NB_KEY_WORDS)
+		strcpy(job.key_prefix, "user|machine|x");
 	return job;
 }
 
@@ -493,7 +536,7 @@ TEST(what_cannot_tell_records_apart_is_refused)
 		{NB_KEY_RAW, 0, NB_KEY_SIZE_MAX + 1, 1, "", "keys of 1048577 bytes"},
 		{NB_KEY_RAW, 0, 16, 0, "", "no records"},
 		{NB_KEY_RAW, 3, 16, 1, "", "unknown order of keys 3"},
-		{4, 0, 16, 1, "", "unknown format of keys 4"},
+		{6, 0, 16, 1, "", "unknown format of keys 6"},
 		{NB_KEY_TEXT, 0, 0, 1, "", "text keys of 4294967295 digits", UINT32_MAX},
 		{NB_KEY_FILE, 0, 16, 1, NULL, "the file is not named"},
 		{NB_KEY_FILE, 0, 16, 1, "gone.bin", "gone.bin: no such file", 0, NB_FAIL},

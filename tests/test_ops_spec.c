@@ -58,8 +58,8 @@ TEST(rare_kinds_are_counted_as_they_are_made)
 			double exact = (double)n * weights[kind] / 100000;
 			if (counts[kind] != ops_count_before(&f.spec, kind, n) ||
 				fabs((double)counts[kind] - exact) > NB_OP_KINDS)
-				ck_abort_msg("stratum %llu, kind %u", (unsigned long long)s,
-					kind);
+				ck_abort_msg(
+					"stratum %llu, kind %u", (unsigned long long)s, kind);
 		}
 	}
 	tear_down(&f);

@@ -76,11 +76,13 @@ enum {
 
 /* How a record's number becomes its key. */
 enum {
-	NB_KEY_RAW = 0,  /* key_size bytes of any value */
-	NB_KEY_TEXT = 1, /* key_prefix, then the number in decimal, at least key_digits wide */
-	NB_KEY_BE64 = 2, /* 8 bytes, the number big-endian */
-	NB_KEY_FILE = 3, /* the number-th key of keys_path, key_size bytes each */
-	NB_KEY_GRAPH = 4 /* of an object or an edge of a social graph; of 9 or 18 bytes */
+	NB_KEY_RAW = 0,   /* key_size bytes of any value */
+	NB_KEY_TEXT = 1,  /* key_prefix, then the number in decimal, at least key_digits wide */
+	NB_KEY_BE64 = 2,  /* 8 bytes, the number big-endian */
+	NB_KEY_FILE = 3,  /* the number-th key of keys_path, key_size bytes each */
+	NB_KEY_GRAPH = 4, /* of an object or an edge of a social graph; of 9 or 18 bytes */
+	NB_KEY_WORDS = 5, /* word n mod W of the W in key_prefix, between '|'; then n / W */
+	NB_KEY_LETTERS = 6 /* key_size letters a-z, the number in base 26 */
 };
 
 /* How the number is transformed first. */
@@ -145,9 +147,26 @@ enum {
 
 /* What draws the operations of a group. */
 enum {
-	NB_SOURCE_RECORDS = 0, /* records of the job, by the mix and the distribution */
-	NB_SOURCE_TAO = 1,     /* objects and edges of a social graph, as TAOBench does */
-	NB_SOURCES = 2
+	NB_SOURCE_RECORDS = 0,  /* records of the job, by the mix and the distribution */
+	NB_SOURCE_TAO = 1,      /* objects and edges of a social graph, as TAOBench does */
+	NB_SOURCE_MASSTREE = 2, /* sequences of which each operation knows its right answer */
+	NB_SOURCES = 3
+};
+
+/*
+ * The sequence of NB_SOURCE_MASSTREE, after the tests of Masstree's mttest. Each lists the kinds
+ * of operations in its mix, and n, which is the job's `space`.
+ */
+enum {
+	NB_TEST_RW2 = 0,     /* insert, read: new records, gets of the thread's own ones */
+	NB_TEST_RWSMALL = 1, /* upsert, read: n records, shared or of each thread */
+	NB_TEST_WD1 = 2,     /* insert, delete: even threads insert, odd ones remove */
+	NB_TEST_WD2 = 3,     /* upsert, read, delete: of puts and removals that race */
+	NB_TEST_WD3 = 4,     /* insert, read, delete: n records, which are then gone */
+	NB_TEST_SCAN1 = 5,   /* upsert, scan: n fixed records that each scan must see */
+	NB_TEST_CLUMPS = 6,  /* upsert, delete, read: writers between these */
+	NB_TEST_URL = 7,     /* insert, delete: 10 records, and the 5 oldest ones */
+	NB_TESTS = 8
 };
 
 /** A piece of a schedule: the rate goes evenly from one to the other. */
@@ -213,7 +232,8 @@ struct nb_group {
 		batch_bytes; /* that a thread hands over together; 0: as soon as there is room */
 	char again[48];      /* group whose puts it goes to, each once; "": it draws records */
 	uint32_t source;     /* NB_SOURCE_* */
-	uint32_t spare_u32;
+	uint32_t masstree_test; /* NB_TEST_*, of NB_SOURCE_MASSTREE */
+	double verify_rate; /* share of operations that is verified, if the run's is lower */
 };
 
 /* Of a kind of operations: whether all of its writes have to happen, or none. */

@@ -54,8 +54,9 @@ static bool
 is_blind_to_gaps(const struct job_part *part)
 {
 	const struct job_plan *plan = &part->plan;
-	bool is_known = plan->feed == NULL && !plan->may_miss && !plan->has_deletes &&
-		plan->spec->keys->is_ordered;
+	bool are_all_there = !plan->may_miss && !plan->has_deletes;
+	bool is_known = plan->feed == NULL && plan->spec->keys->is_ordered &&
+		(are_all_there || plan->spec->source->has_between != NULL);
 	return plan->verify_threshold > 0 && part->measured.kinds[NB_OP_SCAN].ops > 0 &&
 		!is_known;
 }
@@ -74,6 +75,8 @@ copy_group(struct job_result_group *into, const struct job_part *part)
 		.is_background = group->is_background != 0,
 		.insert_verb = group->insert_verb,
 		.key_range = group->key_range,
+		.masstree_test = group->source == NB_SOURCE_MASSTREE ? group->masstree_test + 1
+								     : 0,
 		.again_keys = part->again_of != NULL ? part->again.count : 0,
 		.is_blind_to_gaps = is_blind_to_gaps(part),
 		.rate_ops_s = group->rate_count == 1 &&
@@ -118,7 +121,9 @@ copy_job(struct nb_result *result, const struct nb_run *run)
 		[NB_KEY_TEXT] = "text",
 		[NB_KEY_BE64] = "be64",
 		[NB_KEY_FILE] = "file",
-		[NB_KEY_GRAPH] = "graph"};
+		[NB_KEY_GRAPH] = "graph",
+		[NB_KEY_WORDS] = "words",
+		[NB_KEY_LETTERS] = "letters"};
 	static const char *const orders[] = {[NB_ORDER_HASHED] = "hashed",
 		[NB_ORDER_ORDERED] = "ordered",
 		[NB_ORDER_YCSB] = "ycsb"};

@@ -35,6 +35,9 @@ static const struct json_names colds = {NAMES("no", "files", "caches")};
 static const struct json_names ways_to_sync = {
 	NAMES("dsync_file", "persistent_memory", "io_uring")};
 static const struct json_names arrivals = {NAMES("closed", "fixed", "poisson")};
+#define TEST_NAME(id, name) , name
+static const struct json_names masstree_tests = {NAMES("none" MASSTREE_TESTS(TEST_NAME))};
+#undef TEST_NAME
 static const struct json_names key_ranges = {NAMES("shared", "private")};
 static const struct json_names insert_verbs = {NAMES("put", "insert")};
 static const struct json_names answers = {
@@ -455,7 +458,7 @@ const struct json_field json_job_fields[] = {
 	FIELD_CHARS(nb_result, "shard", shard, KEEP, "which part of the operations it did, of how many: 0/4 to 3/4; several: merged of some; not there: all", .flags = FIELD_IF_USED),
 	FIELD_NUMBER(nb_result, "processes", procs, MOST, "that had the database open at once"),
 	FIELD_NUMBER(nb_result, "records", records, MOST, "that the loading inserts"),
-	FIELD_BORROWED(nb_result, "key_format", key_format, KEEP, "raw, text, be64 or file"),
+	FIELD_BORROWED(nb_result, "key_format", key_format, KEEP, "raw, text, be64, file, words or letters"),
 	FIELD_BORROWED(nb_result, "key_order", key_order, KEEP, "hashed, ordered or ycsb"),
 	FIELD_NUMBER(nb_result, "key_bytes", key_size, KEEP, "size of the longest key, bytes"),
 	FIELD_NUMBER(nb_result, "value_bytes_min", value_min, KEEP, "smallest value, bytes"),
@@ -528,6 +531,7 @@ const struct json_field json_group_fields[] = {
 	FIELD_NAME(job_result_group, "level", measured.level, levels, KEEP, "how much of an operation of several steps is one; only with such operations", .flags = FIELD_IF_USED),
 	FIELD_NAME(job_result_group, "distribution", distribution, distributions, KEEP, "how keys were chosen"),
 	FIELD_NAME(job_result_group, "key_range", key_range, key_ranges, KEEP, "which records a thread chose from: all, or its own slice; not there: shared", .flags = FIELD_IF_USED),
+	FIELD_NAME(job_result_group, "masstree_test", masstree_test, masstree_tests, KEEP, "sequence of operations of source masstree; not there: it drew records", .flags = FIELD_IF_USED),
 	FIELD_CHARS(job_result_group, "again", again, KEEP, "group whose puts it visited again", .flags = FIELD_IF_USED),
 	FIELD_NUMBER(job_result_group, "again_keys", again_keys, SUM, "how many puts those were", .flags = FIELD_IF_USED),
 	FIELD_NAME(job_result_group, "insert_verb", insert_verb, insert_verbs, KEEP, "what an insert called; not there: put", .flags = FIELD_IF_USED),

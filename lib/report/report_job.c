@@ -43,7 +43,10 @@ add_data(struct doc *doc, const struct nb_result *result)
 	doc_line(doc, "Records", "%" PRIu64, result->records);
 	doc_line(doc, "Keys", "%s, %s, %" PRIu64 " bytes%s", result->key_format,
 		result->key_order, result->key_size,
-		strcmp(result->key_format, "text") == 0 ? " at most" : "");
+		strcmp(result->key_format, "text") == 0 ||
+				strcmp(result->key_format, "words") == 0
+			? " at most"
+			: "");
 	add_values(doc, result);
 }
 
@@ -159,7 +162,9 @@ add_group_head(
 	doc_paragraph(doc, "\n%s: %s", group->name, measured->trace);
 	if (measured->trace[0] == '\0')
 		add_mix(doc, result, group);
-	if (group->again[0] != '\0')
+	if (group->masstree_test > 0)
+		doc_more(doc, "; sequence %s", masstree_test_name(group->masstree_test - 1));
+	else if (group->again[0] != '\0')
 		doc_more(doc, "; keys of the %" PRIu64 " puts of %s", group->again_keys,
 			group->again);
 	else if (measured->trace[0] == '\0' && has_choice(group) &&

@@ -34,6 +34,7 @@ struct job_result_group {
 	double speed;          /* of a trace's times; 0: they are those of a rate */
 	uint32_t insert_verb;  /* NB_INSERT_* */
 	uint32_t key_range;    /* NB_RANGE_* */
+	uint32_t masstree_test; /* NB_TEST_* + 1; 0: the source was not masstree */
 	char again[48];        /* group whose puts it visited; "": none */
 	uint64_t again_keys;   /* how many those were */
 	char *rate_text;       /* of a rate with more than one step; owned; else NULL */

@@ -342,6 +342,8 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 		break;
 	case NB_OP_DELETE:
 		TIMED(engine->del(worker->session, key));
+		if (__builtin_expect(rc == NB_NOT_FOUND, 0) && op->expects == OPS_PRESENT)
+			job_verify_miss(worker, op, 0);
 		break;
 	case NB_OP_SCAN:
 		TIMED(scan(worker, op, is_sample, clock_kind, span));

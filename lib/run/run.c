@@ -31,7 +31,7 @@ static int
 check_lag(const struct nb_job *job, const struct job_part *part)
 {
 	uint64_t least = (uint64_t)TURNS * OPS_STRATUM * part->plan.threads;
-	bool has_waits = ops_needs(&part->spec, UINT64_MAX / OPS_STRATUM) > 0;
+	bool has_waits = part->spec.has_waits;
 	if (part->plan.schedule == NULL || part->plan.threads == 1 || !has_waits ||
 		job->lag >= least)
 		return NB_OK;
@@ -46,7 +46,7 @@ static int
 check_depth_lag(const struct nb_job *job, const struct job_part *part)
 {
 	uint64_t least = (uint64_t)part->plan.depth * part->plan.threads + OPS_STRATUM;
-	bool has_waits = ops_needs(&part->spec, UINT64_MAX / OPS_STRATUM) > 0;
+	bool has_waits = part->spec.has_waits;
 	if (part->plan.depth == 1 || !has_waits || job->lag >= least)
 		return NB_OK;
 	return error_set(NB_ERR_USAGE,
@@ -59,8 +59,13 @@ check_depth_lag(const struct nb_job *job, const struct job_part *part)
 static int
 check_shard(const struct job_part *part)
 {
-	bool has_waits = ops_needs(&part->spec, UINT64_MAX / OPS_STRATUM) > 0;
-	if (part->plan.threads == part->plan.of_all || !has_waits)
+	if (part->plan.threads == part->plan.of_all)
+		return NB_OK;
+	if (part->group->source == NB_SOURCE_MASSTREE)
+		return error_set(NB_ERR_USAGE,
+			"%s: shard: the threads of source masstree follow each other; omit shard",
+			part->group->name);
+	if (!part->spec.has_waits)
 		return NB_OK;
 	return error_set(NB_ERR_USAGE,
 		"%s: shard: operations on inserted records would have to wait for inserts of the other shards; insert in a group of its own, or omit shard",
@@ -130,6 +135,14 @@ depth_of(const struct nb_run *run, const struct nb_group *group)
 		: group->depth;
 }
 
+/** The share of the group's operations to verify: 0 for the run is for all groups. */
+static double
+verify_rate(const struct nb_run *run, const struct nb_group *group)
+{
+	double of_run = run->options.verify_rate, of_group = group->verify_rate;
+	return of_run > 0 && of_group > of_run ? of_group : of_run;
+}
+
 /** All that workers of the group share; needs the clock. */
 static int
 create_part(struct nb_run *run, struct job_part *part, const struct nb_group *group,
@@ -167,7 +180,7 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 		.is_native_insert = group->insert_verb == NB_INSERT_NATIVE,
 		.is_sparse = group->latency != NB_LATENCY_EACH,
 		.verify_threshold = is_synthetic ? 0
-						 : sample_threshold(run->options.verify_rate),
+						 : sample_threshold(verify_rate(run, group)),
 		.stamp_threshold = group->latency > NB_LATENCY_BLOCK
 			? sample_threshold(1.0 / group->latency)
 			: 0,
@@ -217,9 +230,9 @@ may_exist(const struct nb_job *job)
 static void
 allow_misses(struct nb_run *run)
 {
-	bool may_miss = (run->options.flags & NB_RUN_ALLOW_MISSING) != 0 ||
-		run->classic != NULL;
 	bool is_synthetic = (run->engine->table.caps & NB_CAP_SYNTHETIC) != 0;
+	bool is_lenient = (run->options.flags & NB_RUN_ALLOW_MISSING) != 0 || is_synthetic;
+	bool may_miss = is_lenient || run->classic != NULL;
 	bool has_deletes = false;
 	for (size_t g = 0; g < run->part_count; g++)
 		has_deletes |= group_has(run->parts[g].group, NB_OP_DELETE) ||
@@ -227,7 +240,8 @@ allow_misses(struct nb_run *run)
 	for (size_t g = 0; g < run->part_count; g++) {
 		run->parts[g].plan.has_deletes = has_deletes;
 		run->parts[g].plan.may_exist = may_exist(run->job);
-		run->parts[g].plan.may_miss = may_miss || has_deletes || is_synthetic;
+		run->parts[g].plan.may_miss = may_miss || has_deletes;
+		run->parts[g].plan.is_lenient = is_lenient;
 	}
 	run->loading.plan.may_miss = is_synthetic;
 }
@@ -236,7 +250,7 @@ allow_misses(struct nb_run *run)
 static bool
 is_alone(const struct nb_run *run, const struct job_part *part)
 {
-	bool has_own_keys = part->spec.ranges > 1 && run->keys.is_reversible;
+	bool has_own_keys = part->spec.has_own_keys && run->keys.is_reversible;
 	for (size_t g = 0; g < run->part_count; g++) {
 		const struct job_part *other = &run->parts[g];
 		if (other != part && other->group->phase >= part->group->phase)

@@ -23,7 +23,7 @@ run_count_of(const struct nb_job *job, const struct nb_group *group)
 		return job->records;
 	if (again_of != NULL) { /* at most, until that has ended */
 		uint64_t most = run_count_of(job, again_of);
-		return group->count > 0 && group->count < most ? group->count : most;
+		return group->count > 0 ? group->count : most;
 	}
 	if (group->is_background)
 		return UINT64_MAX;
@@ -49,9 +49,14 @@ job_count_numbers(const struct nb_job *job, uint64_t *numbers)
 	for (size_t g = 0; g < job->group_count; g++) {
 		const struct nb_group *group = &job->groups[g];
 		uint64_t count = run_count_of(job, group), small = 8 * job->key_size;
-		if (group->weights[NB_OP_INSERT] == 0)
+		const struct source *source = source_of(group->source);
+		uint64_t own = source->numbers != NULL ? source->numbers(job, group) : 0;
+		if (own != UINT64_MAX && own > *numbers)
+			*numbers = own;
+		bool is_own = source->numbers != NULL && own != UINT64_MAX;
+		if (group->weights[NB_OP_INSERT] == 0 || is_own)
 			continue;
-		if (count != UINT64_MAX) {
+		if (count != UINT64_MAX && own == 0) {
 			/* groups take turns at numbers, whether they insert as many or not */
 			*numbers += count * job->group_count;
 			continue;

@@ -220,14 +220,19 @@ static int
 list_turns(struct nb_run *run, struct job_part *part)
 {
 	const struct job_part *of = part->again_of;
-	uint64_t *before = calloc(of->plan.threads, sizeof(*before));
+	uint32_t threads = of->plan.threads;
+	uint64_t *before = calloc(2 * (size_t)threads, sizeof(*before)), *done;
 	if (before == NULL)
 		return error_memory();
-	for (uint32_t t = 1; t < of->plan.threads; t++) {
-		before[t] = before[t - 1] + of->measured.threads[t - 1].done;
+	part->again.before = part->again_before = before;
+	part->again.done = done = before + threads;
+	for (uint32_t t = 0; t < threads; t++) {
+		done[t] = of->measured.threads[t].done;
+		if (t == 0)
+			continue;
+		before[t] = before[t - 1] + done[t - 1];
 		run->digest = splitmix64_mix(run->digest) ^ before[t];
 	}
-	part->again.before = part->again_before = before;
 	part->again.did = turns_of(&of->plan);
 	return NB_OK;
 }
@@ -258,9 +263,10 @@ begin_again(struct nb_run *run, struct job_part *part)
 		.visit = turns_of(&part->plan),
 		.first = has_shares ? job_share_begin(plan, plan->before) : 0};
 	uint64_t end = end_of_turns(&part->plan, count);
-	part->spec.end = part->plan.count = asked > 0 && asked < end ? asked : end;
+	part->spec.end = part->plan.count = asked > 0 ? asked : end;
 	run->digest = splitmix64_mix(run->digest) ^ count;
-	bool are_in_row = has_shares || (is_whole && plan->threads == plan->of_all);
+	bool are_in_row = of->spec.source == &source_records &&
+		(has_shares || (is_whole && plan->threads == plan->of_all));
 	return are_in_row ? NB_OK : list_turns(run, part);
 }
 

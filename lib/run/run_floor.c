@@ -119,7 +119,7 @@ job_floor_measure(struct nb_run *run)
 	plan.end_ticks = UINT64_MAX;
 	plan.threads = plan.of_all = 1;
 	plan.before = 0;
-	plan.may_miss = true;
+	plan.may_miss = plan.is_lenient = true;
 	struct nb_open_args args = {.size = sizeof(args),
 		.flags = NB_OPEN_CREATE,
 		.host = nb_engine_host(),

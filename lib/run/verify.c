@@ -268,6 +268,11 @@ void
 job_verify_value(struct job_worker *worker, const struct ops_op *op, uint32_t item,
 	struct nb_slice value)
 {
+	if (op->expects == OPS_ABSENT && !worker->plan->is_lenient) {
+		worker->findings.verified++;
+		note(worker, op, op->keys[item], JOB_STALE, value_version(value), 0);
+		return;
+	}
 	/* this thread's last write to it is then the operation's own, or another thread's since */
 	bool is_known = op->steps == NULL || !ops_has_written(op, item);
 	verify(worker, op, op->keys[item], value, op->numbers[item], is_known);
@@ -278,11 +283,17 @@ job_verify_miss(struct job_worker *worker, const struct ops_op *op, uint32_t ite
 {
 	uint64_t number = op->numbers[item];
 	const struct job_own *own = job_own_of(worker, number);
+	bool is_known = op->expects != OPS_BY_PLAN && !worker->plan->is_lenient;
+	if (is_known && op->expects != OPS_PRESENT) {
+		worker->findings.verified += op->expects == OPS_ABSENT;
+		worker->findings.verdicts[JOB_GOOD] += op->expects == OPS_ABSENT;
+		return;
+	}
 	bool is_own_write = worker->doubt != NULL
 		? worker->doubt->has_put
 		: own->number == number + 1 && job_own_kind(own) != NB_OP_DELETE;
 	bool may_be_deleted = has_deletes(worker) && !worker->plan->is_alone;
-	if (may_miss(worker) && (!is_own_write || may_be_deleted))
+	if (!is_known && may_miss(worker) && (!is_own_write || may_be_deleted))
 		return;
 	worker->findings.verified++;
 	note(worker, op, op->keys[item], JOB_MISSING, 0, expected_version(worker, number));
@@ -329,10 +340,21 @@ are_equal(struct nb_slice one, struct nb_slice other)
 	return one.size == other.size && memcmp(one.data, other.data, one.size) == 0;
 }
 
-/** Whether records from `from` up to, without, `to` are all there for certain. */
+/** Whether the source knows records that are there whatever other threads delete. */
+static bool
+knows_records(const struct job_worker *worker)
+{
+	const struct job_plan *plan = worker->plan;
+	return plan->spec->source->has_between != NULL && !plan->is_lenient;
+}
+
+/** Whether some record from `from` up to, without, `to` is there for certain. */
 static bool
 are_there(const struct job_worker *worker, uint64_t from, uint64_t to)
 {
+	const struct ops_spec *spec = worker->plan->spec;
+	if (knows_records(worker))
+		return from < to && spec->source->has_between(spec, from, to);
 	return !may_miss(worker) && from < to && to <= worker->plan->spec->job->records;
 }
 
@@ -359,7 +381,9 @@ place_of(struct job_worker *worker, const struct ops_op *op, struct job_scan_che
 	if (spec->keys->is_reversible && !*is_known &&
 		(spec->group->is_scan_keys_only == 0 && !is_elsewhere(spec, key, value)))
 		return JOB_PHANTOM;
-	if (check->seen == 0 && !may_miss(worker) && !are_equal(key, op->keys[0]))
+	bool has_first = op->expects == OPS_PRESENT && knows_records(worker);
+	if (check->seen == 0 && (!may_miss(worker) || has_first) &&
+		!are_equal(key, op->keys[0]))
 		return JOB_GAP;
 	bool has_gap = check->has_number && spec->keys->is_ordered && *is_known &&
 		(is_backward ? are_there(worker, *number + 1, check->last_number)
@@ -403,13 +427,15 @@ job_verify_scan_end(struct job_worker *worker, const struct ops_op *op,
 	const struct job_scan_check *check, bool is_exhausted)
 {
 	const struct ops_spec *spec = worker->plan->spec;
-	if (!is_exhausted || may_miss(worker) || worker->plan->feed != NULL)
+	uint64_t end = knows_records(worker) ? UINT64_MAX : spec->job->records;
+	if (!is_exhausted || (may_miss(worker) && !knows_records(worker)) ||
+		worker->plan->feed != NULL)
 		return;
 	bool is_gap = check->seen == 0; /* its first record is there */
 	if (spec->keys->is_ordered && check->has_number)
 		is_gap = spec->group->is_scan_backward != 0
 			? are_there(worker, 0, check->last_number)
-			: are_there(worker, check->last_number + 1, spec->job->records);
+			: are_there(worker, check->last_number + 1, end);
 	if (!is_gap)
 		return;
 	worker->findings.verified++;

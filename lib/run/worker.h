@@ -174,6 +174,7 @@ struct job_plan {
 	bool is_native_insert; /* an insert calls the engine's insert; else put */
 	bool may_exist;        /* a new record that an insert finds there is not a finding */
 	bool may_miss;         /* a read that finds nothing is not a finding */
+	bool is_lenient; /* nor is one that its operation expects to find something, OPS_PRESENT */
 	bool has_deletes;      /* of some group */
 	bool is_alone;         /* nobody else writes to a key that this worker writes to */
 	uint32_t own_places;   /* of job_worker.own; a power of two */

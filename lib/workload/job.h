@@ -43,7 +43,7 @@ struct job_key {
 	double real_min, real_max;
 };
 
-enum { JOB_KEYS_MAX = 64, JOB_QUOTE_MAX = 60 /* of a value, in messages */ };
+enum { JOB_KEYS_MAX = 96, JOB_QUOTE_MAX = 60 /* of a value, in messages */ };
 
 /** Ended by a NULL name. */
 extern const struct job_key job_keys[];
@@ -146,6 +146,10 @@ job_targets_write(FILE *to, const struct nb_job *job);
 
 void
 job_targets_destroy(struct nb_job *job);
+
+/** Whether the file has several presets: its name ends in .presets. */
+bool
+presets_is_family(const char *path);
 
 /** Path of the preset; NB_ERR_USAGE names the nearest. *out is yours to free(). */
 NB_MUST_CHECK int

@@ -14,6 +14,7 @@
 #include "workload/kinds.h"
 #include "workload/op_kind.h"
 #include "workload/sizes.h"
+#include "workload/source.h"
 #include "workload/tao_job.h"
 
 enum { THREADS_MAX = 1024, DECIMALS_MAX = 20 /* of a uint64_t */ };
@@ -54,6 +55,9 @@ static int
 check_mix(const struct nb_job *job, const struct nb_group *group)
 {
 	uint64_t sum = 0, space = job->space > 0 ? job->space : job->records;
+	const struct source *source = source_of(group->source);
+	if (source->check != NULL)
+		return source->check(job, group);
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
 		if (group->weights[kind] == 0)
 			continue;
@@ -131,6 +135,9 @@ int
 job_check_ranges(const struct nb_job *job, const struct nb_group *group, uint32_t threads)
 {
 	uint64_t least = UINT64_MAX;
+	const struct source *source = source_of(group->source);
+	if (source->check_ranges != NULL)
+		return source->check_ranges(job, group, threads);
 	if (group->key_range == NB_RANGE_SHARED)
 		return NB_OK;
 	if (group->weights[NB_OP_INSERT] > 0)
@@ -167,6 +174,9 @@ puts_one(const struct nb_group *group)
 			1u << NB_OP_RMW
 	};
 	uint32_t kinds = 0;
+	const struct source *source = source_of(group->source);
+	if (source->can_visit != NULL)
+		return source->can_visit(group);
 	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
 		kinds |= (uint32_t)(group->weights[kind] > 0) << kind;
 	return (kinds & (kinds - 1)) == 0 && (kinds & PUTS) != 0 &&
@@ -199,9 +209,15 @@ check_again(const struct nb_job *job, const struct nb_group *group)
 			return error_set(NB_ERR_USAGE,
 				"again: %s cannot visit a key; read, update, upsert, delete, scan and read-modify-write can",
 				kind_name(job, kind));
-	if (group->distribution != NB_DIST_UNIFORM || group->key_range != NB_RANGE_SHARED)
+	if (group->depth > 1 && of->source != NB_SOURCE_RECORDS)
 		return error_set(NB_ERR_USAGE,
-			"again: visits each key once; leave out distribution and key-range");
+			"again: needs depth = 1 to verify the records of [%s], of source %s",
+			of->name, "masstree");
+	if ((group->distribution != NB_DIST_UNIFORM &&
+		    group->distribution != NB_DIST_SEQUENTIAL) ||
+		group->key_range != NB_RANGE_SHARED)
+		return error_set(NB_ERR_USAGE,
+			"again: visits each key once, in permuted order or with distribution = sequential in that of the puts; leave out other distributions and key-range");
 	return NB_OK;
 }
 

@@ -25,6 +25,7 @@
 		GROUP_FIELD(weights[NB_OP_##op])},
 #define CHOICE(name) "|" name
 #define SOURCE_CHOICE(id, name, table) "|" name
+#define TEST_CHOICE(id, name) "|" name
 #define IS_GLOBAL .is_global = 1
 
 /* clang-format off */
@@ -42,23 +43,23 @@ const struct job_key job_keys[] = {
 		.help = "seed of all random choices; the same seed gives the same operations"},
 		.type = JOB_COUNT, JOB_FIELD(seed), .max = UINT64_MAX},
 	{.said = {.name = "key-format", .arg = "FORMAT", .def = "raw", IS_GLOBAL,
-		.choices = "raw|text|be64|file|graph",
+		.choices = "raw|text|be64|file|graph|words|letters",
 		.help = "how a record's number becomes its key: bytes, prefix and decimal "
-			"number, 8 bytes big-endian, the key at that place of the key file, or "
-			"the id of an object or edge"},
+			"number, 8 bytes big-endian, the key at that place of the key file, the "
+			"id of an object or edge, one of several words and a number, or letters"},
 		.type = JOB_CHOICE, JOB_FIELD(key_format), .is_shown = true},
 	{.said = {.name = "key-order", .arg = "ORDER", .def = "hashed", IS_GLOBAL,
 		.choices = "hashed|ordered|ycsb",
 		.help = "transform the number first: scramble it, keep it, or hash it as YCSB does"},
 		.type = JOB_CHOICE, JOB_FIELD(key_order), .is_shown = true},
 	{.said = {.name = "key-size", .arg = "LEN", .def = "16", IS_GLOBAL,
-		.help = "bytes of a key, with key-format raw or file"},
+		.help = "bytes of a key, with key-format raw, file or letters"},
 		.type = JOB_BYTES, JOB_FIELD(key_size), .min = 1, .max = NB_KEY_SIZE_MAX},
 	{.said = {.name = "key-prefix", .arg = "TEXT", .def = "user", IS_GLOBAL,
-		.help = "prefix of keys, with key-format text"},
+		.help = "prefix of keys, with key-format text; words of it, with key-format words: user|node"},
 		.type = JOB_PREFIX, JOB_FIELD(key_prefix)},
 	{.said = {.name = "key-digits", .arg = "COUNT", .def = "1", IS_GLOBAL,
-		.help = "minimum number of digits in a key, with key-format text"},
+		.help = "minimum number of digits in a key, with key-format text or words"},
 		.type = JOB_COUNT, JOB_FIELD(key_digits), .min = 1, .max = NB_KEY_SIZE_MAX},
 	{.said = {.name = "keys", .arg = "FILE", .def = "keys.bin", IS_GLOBAL,
 		.help = "key file, with key-format file"},
@@ -114,8 +115,17 @@ const struct job_key job_keys[] = {
 		.type = JOB_SHARE, GROUP_FIELD(weights[KIND_ADD])},
 	{.said = {.name = "source", .arg = "NAME", .def = "records",
 		.choices = &EACH_SOURCE(SOURCE_CHOICE)[1],
-		.help = "what draws the operations of the group"},
+		.help = "what draws the operations of the group: records by its mix and "
+			"distribution, or a sequence of Masstree's tests"},
 		.type = JOB_CHOICE, GROUP_FIELD(source)},
+	{.said = {.name = "masstree-test", .arg = "NAME", .def = "rw2",
+		.choices = &MASSTREE_TESTS(TEST_CHOICE)[1],
+		.help = "with source masstree: the sequence of operations"},
+		.type = JOB_CHOICE, GROUP_FIELD(masstree_test)},
+	{.said = {.name = "verify", .arg = "SHARE", .def = "0",
+		.help = "share of the group's operations to verify, 0 to 1, if --verify-rate is lower "
+			"and not 0"},
+		.type = JOB_REAL, GROUP_FIELD(verify_rate), .real_min = 0, .real_max = 1},
 	{.said = {.name = "distribution", .arg = "NAME", .def = "uniform",
 		.choices = &DIST_NAMES(CHOICE)[1],
 		.help = "how an operation chooses its record"},

@@ -5,6 +5,9 @@
  * A key that a section has twice is refused, and so is a section that comes twice: in a file of
  * some pages the first is easily overlooked. [workload] comes first, because its keys are
  * defaults of all groups.
+ *
+ * A file of several presets has a section [preset NAME] before the sections of each. Its keys are
+ * those of [workload], and those of the file's own [workload] are defaults of all its presets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +21,9 @@
 
 struct reader {
 	struct nb_job *job;
+	const char *preset; /* that is read of a file of several; NULL: the file is one job */
+	bool is_skipped;    /* sections of another preset */
+	bool has_preset;    /* it is there */
 	struct nb_group defaults;
 	bool is_workload;               /* the section is [workload] */
 	struct nb_group *group;         /* of the section; of [workload]: the defaults */
@@ -112,14 +118,39 @@ take_target_key(struct reader *reader, const struct ini_line *line)
 	return rc == NB_OK ? job_target_set(reader->target, line->key, line->value) : rc;
 }
 
+/** [preset NAME]: more keys of [workload]. */
+static int
+begin_preset(struct reader *reader, const char *name)
+{
+	if (reader->preset == NULL)
+		return error_set(NB_ERR_USAGE,
+			"[preset %.*s] is for files of several presets, *.presets",
+			JOB_QUOTE_MAX, name);
+	reader->is_skipped = strcmp(name, reader->preset) != 0;
+	if (reader->is_skipped)
+		return NB_OK;
+	if (reader->has_preset)
+		return error_set(NB_ERR_USAGE, "[preset %s] comes twice", name);
+	reader->has_preset = true;
+	reader->is_workload = true;
+	reader->group = &reader->defaults;
+	return NB_OK;
+}
+
 static int
 begin_section(struct reader *reader, const struct ini_line *line)
 {
+	static const char preset[] = "preset ";
+	bool is_preset = strncmp(line->section, preset, sizeof(preset) - 1) == 0;
+	if (reader->is_skipped && !is_preset)
+		return NB_OK;
 	memset(reader->key_lines, 0, sizeof(reader->key_lines));
 	target_spec_destroy(&reader->target_keys);
 	reader->is_workload = false;
 	reader->kind = NULL;
 	reader->target = NULL;
+	if (is_preset)
+		return begin_preset(reader, line->section + sizeof(preset) - 1);
 	if (strcmp(line->section, "target") == 0 || strncmp(line->section, "target ", 7) == 0)
 		return begin_target(reader, line);
 	if (strncmp(line->section, "kind ", 5) == 0)
@@ -137,6 +168,8 @@ take_line(void *arg, const struct ini_line *line)
 	struct reader *reader = arg;
 	if (line->key == NULL)
 		return begin_section(reader, line);
+	if (reader->is_skipped)
+		return NB_OK;
 	if (reader->target != NULL)
 		return take_target_key(reader, line);
 	if (reader->kind != NULL)
@@ -170,11 +203,11 @@ read_file(struct reader *reader, const char *path)
 	return rc;
 }
 
-/** `path` NULL: no file. */
+/** `path` NULL: no file; `preset`: the one to read of a file of several, or NULL. */
 static int
-read_job(struct nb_job **out, const char *name, const char *path)
+read_job(struct nb_job **out, const char *name, const char *path, const char *preset)
 {
-	struct reader reader = {0};
+	struct reader reader = {.preset = preset};
 	int rc = job_create(&reader.job, name);
 	if (rc != NB_OK)
 		return rc;
@@ -203,13 +236,13 @@ int
 nb_job_read(struct nb_job **out, const char *name)
 {
 	if (name == NULL)
-		return read_job(out, "by hand", NULL);
+		return read_job(out, "by hand", NULL, NULL);
 	if (is_file_name(name))
-		return read_job(out, name, name);
+		return read_job(out, name, name, NULL);
 	char *path = NULL;
 	int rc = presets_find(&path, name);
 	if (rc == NB_OK)
-		rc = read_job(out, name, path);
+		rc = read_job(out, name, path, presets_is_family(path) ? name : NULL);
 	free(path);
 	return rc;
 }

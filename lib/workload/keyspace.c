@@ -26,6 +26,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/rng.h"
+#include "workload/keyspace_words.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -219,6 +220,8 @@ keyspace_key(const struct keyspace *space, uint64_t number, uint8_t *out)
 	uint64_t written = in_order(space->order, space->bits, space->salt, number);
 	if (space->format == NB_KEY_TEXT)
 		return put_text(space, written, out);
+	if (keyspace_is_words(space))
+		return keyspace_put_words(space, written, out);
 	/* be64 is raw of 8 bytes */
 	return put_raw(space->order, space->salt, space->key_size, written, out);
 }
@@ -234,6 +237,9 @@ keyspace_number(const struct keyspace *space, struct nb_slice key, uint64_t *num
 		return tao_key_number(space->graph, key, number) && *number < space->numbers;
 	if (space->format == NB_KEY_TEXT) {
 		if (!get_text(space, key, &written))
+			return false;
+	} else if (keyspace_is_words(space)) {
+		if (!keyspace_get_words(space, key, &written))
 			return false;
 	} else {
 		size_t at = space->order == NB_ORDER_ORDERED && key.size > 8 ? key.size - 8 : 0;
@@ -295,6 +301,9 @@ keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t co
 	else if (space->format == NB_KEY_GRAPH)
 		for (uint32_t i = 0; i < count; i++)
 			slices[i].size = tao_key(space->graph, numbers[i], out + i * stride);
+	else if (keyspace_is_words(space))
+		for (uint32_t i = 0; i < count; i++)
+			slices[i].size = keyspace_key(space, numbers[i], out + i * stride);
 	else if (space->order == NB_ORDER_YCSB)
 		IN(NB_ORDER_YCSB, 64);
 	else if (space->order == NB_ORDER_ORDERED)
@@ -435,6 +444,9 @@ create_format(struct keyspace *space, const struct nb_job *job)
 		return create_file(space, job);
 	case NB_KEY_GRAPH:
 		return create_graph(space, job);
+	case NB_KEY_WORDS:
+	case NB_KEY_LETTERS:
+		return keyspace_create_words(space, job);
 	default:
 		return error_set(NB_ERR_USAGE, "unknown format of keys %u", space->format);
 	}
@@ -505,11 +517,13 @@ keyspace_hash(const struct keyspace *space)
 		uint64_t words[] = {space->graph->edges, space->seed, space->graph->hash};
 		return XXH3_64bits(words, sizeof(words));
 	}
-	bool is_text = space->format == NB_KEY_TEXT;
+	bool is_text = space->format == NB_KEY_TEXT, is_words = keyspace_is_words(space);
 	bool is_seeded = space->order == NB_ORDER_HASHED ||
 		(space->order == NB_ORDER_YCSB && !is_text && space->key_size > 8);
-	uint64_t facts[4 + sizeof(space->prefix) / 8] = {is_text, space->order,
-		is_text ? space->digits : space->key_size, is_seeded ? space->seed : 0};
+	uint64_t facts[4 + sizeof(space->prefix) / 8] = {is_words ? space->format : is_text,
+		space->order,
+		is_text || space->format == NB_KEY_WORDS ? space->digits : space->key_size,
+		is_seeded ? space->seed : 0};
 	memcpy(&facts[4], space->prefix, sizeof(space->prefix));
 	return XXH3_64bits(facts, sizeof(facts));
 }

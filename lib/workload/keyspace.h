@@ -23,6 +23,7 @@ struct keyspace {
 	uint32_t bits; /* of the number in a raw key: 64, less in keys of less than 8 bytes */
 	char prefix[32];
 	uint32_t prefix_size, digits; /* digits: 1 or more */
+	uint32_t words;               /* in the prefix of NB_KEY_WORDS */
 	struct keys file;             /* NB_KEY_FILE: mapped; data NULL else */
 	struct tao_graph *graph;      /* NB_KEY_GRAPH: owned; NULL else */
 };

@@ -221,22 +221,31 @@ make_plain(struct ops_maker *maker)
 	return count;
 }
 
+void
+ops_fill(struct ops_maker *maker, uint32_t count, uint32_t used)
+{
+	const struct ops_spec *spec = maker->spec;
+	keyspace_keys(
+		spec->keys, maker->numbers, used, maker->bytes, maker->key_stride, maker->keys);
+	if (maker->writes || spec->has_steps)
+		make_values(maker, maker->at, count);
+	maker->at += count;
+}
+
 static uint32_t
 records_make(struct ops_maker *maker)
 {
 	const struct ops_spec *spec = maker->spec;
 	if (spec->plain_count > 0)
 		return make_plain(maker);
-	uint32_t begin = maker->at, used, count = ops_choose(maker, &used);
-	keyspace_keys(
-		spec->keys, maker->numbers, used, maker->bytes, maker->key_stride, maker->keys);
-	if (maker->writes || spec->has_steps)
-		make_values(maker, begin, count);
-	maker->at += count;
+	uint32_t used, count = ops_choose(maker, &used);
+	ops_fill(maker, count, used);
 	return count;
 }
 
-const struct source source_records = {.needs = records_needs,
+const struct source source_records = {.divide = records_divide,
+	.visit = records_visit,
+	.needs = records_needs,
 	.begin = records_begin,
 	.make = records_make,
 	.writes = records_writes,

@@ -28,6 +28,15 @@
 
 enum { OPS_STRATUM = 64 };
 
+/** What an operation expects of its record, where its source knows that. */
+enum {
+	OPS_BY_PLAN =
+		0, /* there, unless some group deletes or the run allows it to be missing */
+	OPS_PRESENT,
+	OPS_ABSENT,
+	OPS_ANY,
+};
+
 /** The threads of this shard among those of all shards, where they take strata in turn. */
 struct ops_turns {
 	uint32_t threads, before, of_all;
@@ -35,13 +44,14 @@ struct ops_turns {
 
 /** Operations of another group that are visited again. Made once, then only read. */
 struct ops_again {
-	const struct ops_spec *of; /* all of one kind, one record each */
+	const struct ops_spec *of; /* one record each */
 	uint64_t count;            /* of them, 1 or more */
 	uint32_t bits;             /* of a number below count */
 	struct ops_turns visit;    /* threads that visit them */
 	struct ops_turns did;   /* threads that did them; 0 threads: they follow each other */
 	uint64_t first;         /* then: the first of them */
 	const uint64_t *before; /* else: how many the threads before each of those did */
+	const uint64_t *done; /* how many each thread did; NULL: of a source that has no need */
 };
 
 /** What all threads of a group share. Made once, then only read. */
@@ -58,6 +68,8 @@ struct ops_spec {
 	bool has_items;           /* some operations go to more than one record */
 	bool has_draws;           /* some operations choose their record */
 	bool is_array;            /* operation i goes to record i modulo job->records */
+	bool has_waits;           /* some strata need others that other threads do */
+	bool has_own_keys;        /* no two threads write to one record */
 	uint32_t items_max;
 	struct sizes items; /* of an operation that goes to more than one record */
 	uint32_t one_kind;  /* NB_OP_*: all are; NB_OP_KINDS: they are mixed, or of steps */
@@ -83,6 +95,7 @@ struct ops_op {
 	uint32_t items;          /* records it goes to; 1 unless ops_is_many() */
 	uint64_t index;          /* i */
 	uint64_t length;         /* of a scan, in records */
+	uint32_t expects;        /* OPS_* */
 	const uint64_t *numbers; /* of its records */
 	const struct nb_slice *keys;
 	const struct nb_slice *values; /* of a write; parallel to keys */
@@ -109,7 +122,7 @@ struct ops_maker {
 	struct nb_slice *keys, *values;
 	bool writes;           /* some operations put values */
 	struct nb_step *steps; /* NULL unless spec->has_steps */
-	uint8_t kinds[OPS_STRATUM];
+	uint8_t kinds[OPS_STRATUM], expects[OPS_STRATUM];
 	uint64_t random[OPS_STRATUM], drawn[OPS_STRATUM];
 	struct ops_op ops[OPS_STRATUM];
 };
@@ -128,15 +141,19 @@ void
 ops_spec_be_array(struct ops_spec *spec);
 
 /**
- * Of a group with private ranges: make them for so many threads that take strata in turn; else
- * nothing. ops_spec_create() makes them for the group's own threads.
+ * Of a group whose threads have ranges of their own: make them for so many threads that take
+ * strata in turn; else nothing. ops_spec_create() makes them for the group's own threads.
  */
-void
-ops_spec_divide(struct ops_spec *spec, uint32_t threads);
+static inline void
+ops_spec_divide(struct ops_spec *spec, uint32_t threads)
+{
+	if (spec->source->divide != NULL)
+		spec->source->divide(spec, threads);
+}
 
 /**
- * Make operations go to the records of those of `again`, which outlives it: the first
- * again->count ones of the threads that visit them, to each once.
+ * Make operations go to the records of those of `again`, which outlives it: to each once before
+ * any is visited again, in permuted order, or with a sequential distribution in their own.
  */
 void
 ops_spec_go_again(struct ops_spec *spec, const struct ops_again *again);

@@ -24,12 +24,6 @@ enum { STEP_DELTAS = 1000 };
 /* Separate the random numbers of strata from those of operations. */
 #define SHUFFLE_SALT UINT64_C(0x5d1f9bb3a6c8e24d)
 
-static inline uint64_t
-random_of(const struct ops_spec *spec, uint64_t i)
-{
-	return splitmix64_mix(spec->seed + i * UINT64_C(0x9e3779b97f4a7c15));
-}
-
 /* Each as often as its share is, in random order. */
 void
 ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRATUM])
@@ -125,7 +119,7 @@ again_index(const struct ops_again *again, uint64_t k)
 static uint64_t
 record_of(const struct ops_spec *spec, uint64_t i)
 {
-	uint64_t random = random_of(spec, i);
+	uint64_t random = ops_random(spec, i);
 	if (spec->one_kind == NB_OP_INSERT)
 		return ops_inserted_number(spec, i);
 	uint64_t drawn = dist_draw(&spec->dist, &random, i);
@@ -133,22 +127,43 @@ record_of(const struct ops_spec *spec, uint64_t i)
 					      : drawn;
 }
 
-/** Records that operations of the stratum visit again: a bijection, walked until it is within. */
+void
+records_visit(const struct ops_again *again, const uint64_t *indexes, uint32_t count,
+	uint64_t *numbers, uint8_t *expects)
+{
+	for (uint32_t j = 0; j < count; j++)
+		numbers[j] = record_of(again->of, indexes[j]);
+	memset(expects, OPS_BY_PLAN, count);
+}
+
+/**
+ * Records that operations of the stratum visit again: a bijection, walked until it is within,
+ * another one each time that all have been visited.
+ */
 static void
 visit_again(struct ops_maker *maker)
 {
 	const struct ops_again *again = maker->spec->again;
 	const struct ops_turns *visit = &again->visit;
-	uint64_t stratum = maker->first / OPS_STRATUM;
+	bool is_permuted = maker->spec->group->distribution != NB_DIST_SEQUENTIAL;
+	uint64_t stratum = maker->first / OPS_STRATUM, indexes[OPS_STRATUM];
 	uint64_t own = stratum / visit->of_all * visit->threads + stratum % visit->of_all -
 		visit->before;
-	for (uint32_t j = 0; j < OPS_STRATUM && own * OPS_STRATUM + j < again->count; j++) {
-		uint64_t k = own * OPS_STRATUM + j;
+	uint64_t lap = own * OPS_STRATUM / again->count, at = own * OPS_STRATUM % again->count;
+	for (uint32_t j = 0; j < OPS_STRATUM; j++) {
+		uint64_t k = at;
 		do
-			k = keyspace_permute(k, again->bits, maker->spec->seed);
+			k = is_permuted
+				? keyspace_permute(k, again->bits, maker->spec->seed + lap)
+				: k;
 		while (k >= again->count);
-		maker->drawn[j] = record_of(again->of, again_index(again, k));
+		indexes[j] = again_index(again, k);
+		if (++at == again->count) {
+			at = 0;
+			lap++;
+		}
 	}
+	again->of->source->visit(again, indexes, OPS_STRATUM, maker->drawn, maker->expects);
 }
 
 /** Turn to the slices of the stratum, in which it is number stratum / ranges. */
@@ -188,7 +203,7 @@ records_begin(struct ops_maker *maker, uint64_t stratum)
 	ops_kinds(spec, stratum, maker->kinds);
 	maker->inserted = ops_count_before(spec, NB_OP_INSERT, maker->first);
 	for (uint32_t j = 0; j < OPS_STRATUM; j++)
-		maker->random[j] = random_of(spec, maker->first + j);
+		maker->random[j] = ops_random(spec, maker->first + j);
 	if (spec->again != NULL)
 		visit_again(maker);
 	if (spec->again != NULL || !spec->has_draws)
@@ -306,8 +321,8 @@ choose(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
 	}
 }
 
-static inline uint64_t
-scan_length(struct ops_maker *maker, uint32_t j)
+uint64_t
+ops_scan_length(struct ops_maker *maker, uint32_t j)
 {
 	const struct nb_group *group = maker->spec->group;
 	const struct dist *dist = &maker->spec->scan_dist;
@@ -346,6 +361,8 @@ choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
 		maker->ops[j].length = 0;
 	}
 	bool are_drawn = draws_all(spec);
+	for (uint32_t j = 0; j < count && spec->again != NULL; j++)
+		maker->ops[j].expects = maker->expects[begin + j];
 	for (uint32_t j = 0; j < count && are_drawn; j++)
 		maker->numbers[j] = number_of(maker, maker->drawn[begin + j]);
 	if (are_drawn && spec->one_kind < NB_OP_KINDS && is_drawn(spec->one_kind))
@@ -355,7 +372,7 @@ choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
 		if (are_drawn && is_drawn(op->kind))
 			continue;
 		choose(maker, begin + j, &maker->numbers[j], 1);
-		op->length = op->kind == NB_OP_SCAN ? scan_length(maker, begin + j) : 0;
+		op->length = op->kind == NB_OP_SCAN ? ops_scan_length(maker, begin + j) : 0;
 	}
 	return count;
 }
@@ -382,7 +399,7 @@ choose_many(struct ops_maker *maker, uint32_t begin, uint32_t left, uint32_t *re
 		} else {
 			items = draw_items(maker, begin + j);
 			choose(maker, begin + j, numbers, items);
-			op.length = kind == NB_OP_SCAN ? scan_length(maker, begin + j) : 0;
+			op.length = kind == NB_OP_SCAN ? ops_scan_length(maker, begin + j) : 0;
 		}
 		op.items = items;
 		maker->ops[j] = op;

@@ -76,6 +76,24 @@ ops_is_of_ones(const struct ops_spec *spec)
 	return !spec->has_items && !spec->has_steps;
 }
 
+/** The state from which operation i draws its random numbers. */
+static inline uint64_t
+ops_random(const struct ops_spec *spec, uint64_t i)
+{
+	return splitmix64_mix(spec->seed + i * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/** Draw the length of operation j of the stratum, a scan. */
+uint64_t
+ops_scan_length(struct ops_maker *maker, uint32_t j);
+
+/**
+ * Make the keys and values of the next `count` operations, which stand in maker->ops with their
+ * kinds, and of which maker->numbers has all `used` records.
+ */
+void
+ops_fill(struct ops_maker *maker, uint32_t count, uint32_t used);
+
 /**
  * Choose the next operations of the stratum that maker->at says, as many as fit in a block, and
  * their records: how many, and how many records they have together.
@@ -84,6 +102,11 @@ uint32_t
 ops_choose(struct ops_maker *maker, uint32_t *records);
 
 /* What the source `records` does: see source.h. */
+void
+records_divide(struct ops_spec *spec, uint32_t threads);
+void
+records_visit(const struct ops_again *again, const uint64_t *indexes, uint32_t count,
+	uint64_t *numbers, uint8_t *expects);
 uint64_t
 records_needs(const struct ops_spec *spec, uint64_t stratum);
 void

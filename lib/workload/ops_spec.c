@@ -146,11 +146,13 @@ create_dists(struct ops_spec *spec, uint32_t ranges)
 }
 
 void
-ops_spec_divide(struct ops_spec *spec, uint32_t threads)
+records_divide(struct ops_spec *spec, uint32_t threads)
 {
+	spec->has_waits = spec->group->weights[NB_OP_INSERT] > 0 && spec->has_draws;
 	if (spec->group->key_range == NB_RANGE_SHARED || threads == 1)
 		return;
 	spec->plain_count = 0;
+	spec->has_own_keys = true;
 	create_dists(spec, threads);
 }
 
@@ -207,7 +209,7 @@ ops_spec_be_array(struct ops_spec *spec)
 	uint32_t kind = spec->one_kind;
 	bool is_fixed = spec->sizes->min == spec->sizes->max;
 	spec->is_array = true;
-	spec->has_draws = false;
+	spec->has_draws = spec->has_waits = false;
 	spec->plain_first = 0;
 	spec->plain_count = is_fixed && kind < NB_OP_KINDS && kind != NB_OP_SCAN
 		? spec->job->records
@@ -236,10 +238,7 @@ ops_inserter_stratum(const struct ops_spec *spec, uint64_t number)
 uint64_t
 records_needs(const struct ops_spec *spec, uint64_t stratum)
 {
-	bool has_inserts = spec->group->weights[NB_OP_INSERT] > 0;
-	return has_inserts && spec->has_draws && stratum > spec->lag_strata
-		? stratum - spec->lag_strata
-		: 0;
+	return spec->has_waits && stratum > spec->lag_strata ? stratum - spec->lag_strata : 0;
 }
 
 uint64_t

@@ -3,7 +3,8 @@
  * Presets are searched for in $MININB_WORKLOAD_PATH, then in the source tree if the program runs
  * from its build tree, then in the installed directory. The first of a name wins. The working
  * directory is never searched, so a name means the same everywhere; a file of the user's has a
- * '/' or .ini in its name.
+ * '/' or .ini in its name. NAME.ini is the preset NAME; a file *.presets has a section
+ * [preset NAME] for each of its presets.
  *
  * If the directory that the build was configured with does not exist, the one beside the library
  * is used, so that an installed tree can be moved as a whole.
@@ -19,6 +20,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/ini.h"
 #include "base/install_path.h"
 
 struct list {
@@ -57,18 +59,65 @@ has_preset(const struct list *list, const char *name, size_t length)
 	return false;
 }
 
+/** Unless there is one of that name. */
 static int
-add_preset(struct list *list, const char *dir, const char *name, size_t length)
+add_preset(struct list *list, const char *path, const char *name, size_t length)
 {
+	if (has_preset(list, name, length))
+		return NB_OK;
 	struct nb_preset *preset = array_append(&list->items, &list->count, sizeof(*preset));
 	if (preset == NULL)
 		return NB_FAIL;
 	preset->name = strndup(name, length);
-	if (preset->name != NULL &&
-		asprintf(&preset->path, "%s/%s.ini", dir, preset->name) >= 0)
+	preset->path = strdup(path);
+	return preset->name != NULL && preset->path != NULL ? NB_OK : error_memory();
+}
+
+static bool
+ends_in(const char *name, const char *suffix)
+{
+	size_t length = strlen(name), wanted = strlen(suffix);
+	return length > wanted && strcmp(name + length - wanted, suffix) == 0;
+}
+
+bool
+presets_is_family(const char *path)
+{
+	return ends_in(path, ".presets");
+}
+
+/** What add_family_line() adds to. */
+struct family {
+	struct list *list;
+	const char *path;
+};
+
+static int
+add_family_line(void *arg, const struct ini_line *line)
+{
+	static const char preset[] = "preset ";
+	struct family *family = arg;
+	if (line->key != NULL || strncmp(line->section, preset, sizeof(preset) - 1) != 0)
 		return NB_OK;
-	preset->path = NULL;
-	return error_memory();
+	const char *name = line->section + sizeof(preset) - 1;
+	return add_preset(family->list, family->path, name, strlen(name));
+}
+
+/** The presets of one file. */
+static int
+add_file(struct list *list, const char *dir, const char *name)
+{
+	bool is_family = presets_is_family(name);
+	char *path;
+	if (name[0] == '.' || (!is_family && !ends_in(name, ".ini")))
+		return NB_OK;
+	if (asprintf(&path, "%s/%s", dir, name) < 0)
+		return error_memory();
+	struct family family = {list, path};
+	int rc = is_family ? ini_read(path, add_family_line, &family)
+			   : add_preset(list, path, name, strlen(name) - strlen(".ini"));
+	free(path);
+	return rc;
 }
 
 static int
@@ -85,12 +134,8 @@ add_dir(struct list *list, const char *dir)
 	int count = scandir(dir, &entries, NULL, by_name);
 	int rc = NB_OK;
 	for (int i = 0; i < count; i++) {
-		const char *name = entries[i]->d_name;
-		size_t length = strlen(name);
-		bool is_preset = name[0] != '.' && length > 4 &&
-			strcmp(name + length - 4, ".ini") == 0;
-		if (rc == NB_OK && is_preset && !has_preset(list, name, length - 4))
-			rc = add_preset(list, dir, name, length - 4);
+		if (rc == NB_OK)
+			rc = add_file(list, dir, entries[i]->d_name);
 		free(entries[i]);
 	}
 	if (count >= 0)
@@ -164,10 +209,13 @@ refuse(const struct list *list, const char *name)
 		return error_memory();
 	for (size_t i = 0; i < list->count; i++)
 		names[i] = list->items[i].name;
-	int rc = error_unknown(name, names, list->count, "there is no workload '%s'", name);
+	const char *near = nb_nearest(name, names, list->count);
+	int rc = error_set(NB_ERR_USAGE,
+		"there is no workload '%s'%s%s%s 'mininb workloads' lists all. A file of your own needs a '/' or .ini in its name",
+		name, near != NULL ? ", did you mean '" : ".", near != NULL ? near : "",
+		near != NULL ? "'?" : "");
 	free(names);
-	return error_set(
-		rc, "%s. A file of your own needs a '/' or .ini in its name", nb_error_text());
+	return rc;
 }
 
 int

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "workload/source.h"
 
-#include <mininb/job.h>
-
 const struct source *
 source_of(uint32_t source)
 {
