@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -275,6 +276,36 @@ epoch_reclaim(struct epoch_slot *slot)
 	size_t count = release_own(slot, oldest) + release_orphans(epochs, oldest);
 	slot->due_count = slot->retired_count + BATCH;
 	return count;
+}
+
+/*
+ * As in 1 above, with "unlinked X" for what the caller has stored: a stay that the look after the
+ * barrier does not show sees it. One that is shown has an epoch up to `now`, since it read that
+ * before its store; a later one is waited for in vain at most until its next stay.
+ */
+void
+epochs_wait(struct epochs *epochs)
+{
+	enum { QUICK_LOOKS = 1000 };
+	const struct timespec a_while = {.tv_nsec = 20000}; /* it may have lost its CPU */
+
+	while (!barrier(epochs))
+		sched_yield();
+	uint64_t now = __atomic_fetch_add(&epochs->global, 1, __ATOMIC_SEQ_CST);
+	for (unsigned id = 0; id < epochs->sessions; id++) {
+		const uint64_t *active = &epochs->slots[id].active;
+
+		for (unsigned looks = 0, spins = 0;; looks++) {
+			uint64_t seen = __atomic_load_n(active, __ATOMIC_ACQUIRE);
+
+			if (seen == 0 || seen > now)
+				break;
+			if (looks < QUICK_LOOKS)
+				pause_a_little(&spins);
+			else
+				nanosleep(&a_while, NULL);
+		}
+	}
 }
 
 static void

@@ -115,4 +115,11 @@ epoch_is_due(const struct epoch_slot *slot)
 size_t
 epoch_reclaim(struct epoch_slot *slot);
 
+/**
+ * Wait until every session that is in an epoch has come out. Those that go in meanwhile see what
+ * the caller has stored before. Out of any epoch, any thread. As long as the longest call.
+ */
+void
+epochs_wait(struct epochs *epochs);
+
 #endif /* EPOCH_H */
