@@ -63,7 +63,11 @@ takes_effect(const struct operation *operation, uint64_t *value)
 		return operation->is_done != is_there;
 	case VERB_DEL:
 		*value = HISTORY_ABSENT;
-		return operation->is_done == is_there;
+		return operation->is_done == is_there ||
+			(operation->is_done && operation->is_blind);
+	case VERB_ADD:
+		*value += operation->value; /* no sum of a test is HISTORY_ABSENT */
+		return operation->is_done;
 	default:
 		return operation->is_done == is_there &&
 			(!is_there || operation->value == *value);

@@ -19,14 +19,15 @@
 
 enum { HISTORY_THREADS = 16, HISTORY_ABSENT = 0 };
 
-enum verb { VERB_PUT, VERB_INSERT, VERB_DEL, VERB_GET };
+enum verb { VERB_PUT, VERB_INSERT, VERB_DEL, VERB_GET, VERB_ADD };
 
-/** `value`: that was written, or was got; HISTORY_ABSENT is none. */
+/** `value`: that was written, added to what is there, or got; HISTORY_ABSENT is none. */
 struct operation {
 	uint64_t begin, end; /* no two of all these are equal */
 	uint64_t value;
 	enum verb verb;
 	bool is_done;    /* NB_OK; else the key was, or was not, there */
+	bool is_blind;   /* a deletion that is NB_OK whether the key was there or not */
 	unsigned thread; /* < HISTORY_THREADS, one operation at a time */
 };
 
