@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The keeper: a thread that doubles the index when it is full, syncs the log now and then, and
+ * compacts it. It works while sessions do, and sleeps if nobody asks.
+ */
+#include "store.h"
+
+#include <time.h>
+
+enum { WAIT_NS = 1000000 };
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void
+add_counts(struct counts *sum, const struct counts *counts)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)counts;
+
+	for (size_t i = 0; i < COUNTS; i++)
+		to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
+void
+keeper_sum(struct nb_db *db, struct counts *sum)
+{
+	pthread_mutex_lock(&db->lock);
+	*sum = db->closed;
+	for (uint32_t id = 0; id < db->sessions; id++)
+		if (db->open[id] != NULL)
+			add_counts(sum, &db->open[id]->counts);
+	pthread_mutex_unlock(&db->lock);
+}
+
+void
+keeper_ask(struct nb_db *db)
+{
+	pthread_mutex_lock(&db->lock);
+	db->is_asked = true;
+	pthread_cond_signal(&db->wake);
+	pthread_mutex_unlock(&db->lock);
+}
+
+int
+keeper_wait_for_index(struct nb_db *db)
+{
+	const struct timespec a_while = {.tv_nsec = WAIT_NS};
+
+	if (!__atomic_load_n(&db->can_grow, __ATOMIC_ACQUIRE))
+		return db->host->fail(
+			NB_FAIL, "the index has no room for another key: %s", db->keeper_error);
+	keeper_ask(db);
+	nanosleep(&a_while, NULL);
+	return NB_OK;
+}
+
+/* ---- growth ---- */
+
+static bool
+is_full(struct nb_db *db)
+{
+	struct counts sum;
+	uint64_t buckets, overflows;
+
+	keeper_sum(db, &sum);
+	index_count(&db->index, &buckets, &overflows);
+	return sum.inserted_entries > buckets * RECORDS_A_BUCKET || overflows > buckets / 2;
+}
+
+/* What a later open needs to know is stored first. */
+static int
+grow(struct nb_db *db)
+{
+	struct meta meta = db->meta;
+
+	if (db->meta.level == LEVEL_MAX)
+		return db->host->fail(NB_FAIL, "it has its greatest size");
+	meta.level++;
+	int rc = meta_write(&meta, db->host, db->path, db->durability >= NB_DUR_PERIODIC);
+	if (rc != NB_OK)
+		return rc;
+	db->meta = meta;
+	rc = index_grow(&db->index, db->keeper_epoch);
+	if (rc != NB_OK)
+		return rc;
+	__atomic_store_n(&db->growths, db->growths + 1, __ATOMIC_RELAXED);
+	return NB_OK;
+}
+
+static void
+grow_as_needed(struct nb_db *db)
+{
+	while (__atomic_load_n(&db->can_grow, __ATOMIC_ACQUIRE) && is_full(db)) {
+		if (grow(db) == NB_OK)
+			continue;
+		snprintf(db->keeper_error, sizeof(db->keeper_error),
+			"it could not grow: no memory, or the file meta could not be written");
+		db->host->log(NB_LOG_WARNING, "faster: the index stays as it is: %s",
+			db->keeper_error);
+		__atomic_store_n(&db->can_grow, false, __ATOMIC_RELEASE);
+	}
+}
+
+/* ---- the thread ---- */
+
+static void
+sleep_until_asked(struct nb_db *db, uint64_t until)
+{
+	struct timespec time = {
+		.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
+
+	if (until == UINT64_MAX)
+		pthread_cond_wait(&db->wake, &db->lock);
+	else
+		pthread_cond_timedwait(&db->wake, &db->lock, &time);
+}
+
+static void *
+keeper_main(void *db_of_thread)
+{
+	struct nb_db *db = db_of_thread;
+	uint64_t due = db->periodic_ns != 0 ? now_ns() + db->periodic_ns : UINT64_MAX;
+
+	pthread_mutex_lock(&db->lock);
+	while (!db->is_stopping) {
+		if (!db->is_asked && now_ns() < due) {
+			sleep_until_asked(db, due);
+			continue;
+		}
+		db->is_asked = false;
+		pthread_mutex_unlock(&db->lock);
+		grow_as_needed(db);
+		if (now_ns() >= due) {
+			(void)log_flush(
+				&db->log, true); /* a failure is the log's from then on */
+			due = now_ns() + db->periodic_ns;
+		}
+		pthread_mutex_lock(&db->lock);
+	}
+	pthread_mutex_unlock(&db->lock);
+	return NULL;
+}
+
+int
+keeper_start(struct nb_db *db)
+{
+	int error = pthread_create(&db->keeper, NULL, keeper_main, db);
+
+	return error == 0
+		? NB_OK
+		: db->host->fail(NB_FAIL, "no thread for the index: %s", strerror(error));
+}
+
+void
+keeper_stop(struct nb_db *db)
+{
+	pthread_mutex_lock(&db->lock);
+	db->is_stopping = true;
+	pthread_cond_signal(&db->wake);
+	pthread_mutex_unlock(&db->lock);
+	pthread_join(db->keeper, NULL);
+}

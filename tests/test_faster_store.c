@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The engine faster: what storage does to it, and what it tells. */
+#include "faster_rig.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "scratch.h"
+
+enum { MANY = 6000 /* small records: 144 KB of log, of which 32 KiB are in memory */ };
+enum { READS_THREADS = 2, DIRECT_NO = 2 };
+
+static struct rig rig;
+static struct nb_session *session;
+
+static void
+begin(const struct rig *how)
+{
+	rig = *how;
+	rig_open(&rig);
+	session = rig_session(&rig, 0);
+}
+
+static void
+end(void)
+{
+	rig_end_session(session);
+	rig_close(&rig);
+}
+
+static int
+put_number(uint64_t key, uint64_t value)
+{
+	return rig_engine->put(session, (struct nb_slice){&key, sizeof(key)},
+		(struct nb_slice){&value, sizeof(value)});
+}
+
+static int
+get_number(uint64_t key, uint64_t *number)
+{
+	struct nb_slice value;
+	int rc = rig_engine->get(session, (struct nb_slice){&key, sizeof(key)}, &value);
+
+	if (rc == NB_OK)
+		memcpy(number, value.data, sizeof(*number));
+	return rc;
+}
+
+static void
+put_many(void)
+{
+	for (uint64_t key = 0; key < MANY; key++)
+		ck_assert_msg(put_number(key, key + 7) == NB_OK, "%s", host_failure);
+}
+
+static void
+has_many(void)
+{
+	for (uint64_t key = 0; key < MANY; key++) {
+		uint64_t number = 0;
+
+		ck_assert_msg(get_number(key, &number) == NB_OK, "%s", host_failure);
+		ck_assert_uint_eq(number, key + 7);
+	}
+}
+
+static void
+told(const char *text)
+{
+	ck_assert_msg(
+		strstr(host_failure, text) != NULL, "'%s' is not in: %s", text, host_failure);
+}
+
+/* --- storage that fails --- */
+
+TEST(full_storage_is_told_and_the_rest_is_readable)
+{
+	uint64_t key = 0, number;
+	int rc = NB_OK;
+
+	begin(&(struct rig){0});
+	rig_faults[RIG_WRITE] = (struct rig_fault){.error = ENOSPC, .after = 2};
+	for (; rc == NB_OK && key < MANY; key++)
+		rc = put_number(key, key);
+	ck_assert_int_eq(rc, NB_FAIL);
+	told("No space left on device");
+	told("log");
+	ck_assert_int_eq(get_number(key - 2, &number), NB_OK); /* in memory still */
+	ck_assert_uint_eq(number, key - 2);
+	rig_end_session(session);
+	ck_assert_int_eq(rig_engine->close(rig.db), NB_FAIL);
+	told("No space left on device");
+}
+
+TEST(failed_sync_is_told_to_the_write_that_waits_for_it)
+{
+	begin(&(struct rig){.durability = NB_DUR_COMMIT});
+	ck_assert_int_eq(put_number(1, 1), NB_OK);
+	rig_faults[RIG_SYNC] = (struct rig_fault){.error = EIO};
+	ck_assert_int_eq(put_number(2, 2), NB_FAIL);
+	told("Input/output error");
+	rig_faults[RIG_SYNC] = (struct rig_fault){0};
+	ck_assert_int_eq(put_number(3, 3), NB_FAIL); /* what was lost is not known */
+	rig_end_session(session);
+	ck_assert_int_eq(rig_engine->close(rig.db), NB_FAIL);
+}
+
+TEST(failed_read_is_told_with_its_place)
+{
+	uint64_t number = 0;
+
+	begin(&(struct rig){.names = {"reads"}, .values = {READS_THREADS}});
+	put_many();
+	rig_faults[RIG_READ] = (struct rig_fault){.error = EIO};
+	ck_assert_int_eq(get_number(0, &number), NB_FAIL);
+	told("Input/output error");
+	told("a read of the log");
+	rig_faults[RIG_READ] = (struct rig_fault){0};
+	has_many();
+	end();
+}
+
+TEST(short_reads_and_writes_are_completed)
+{
+	rig_faults[RIG_WRITE].shortest = 1000;
+	rig_faults[RIG_READ].shortest = 700;
+	begin(&(struct rig){
+		.names = {"reads", "direct"}, .values = {READS_THREADS, DIRECT_NO}});
+	put_many();
+	has_many();
+	end();
+	begin(&(struct rig){
+		.names = {"reads", "direct"}, .values = {READS_THREADS, DIRECT_NO}});
+	has_many();
+	end();
+}
+
+/* --- opening --- */
+
+static void
+flip(const char *path, size_t at)
+{
+	size_t size;
+	uint8_t *bytes = file_get(path, &size);
+
+	ck_assert_uint_lt(at, size);
+	bytes[at] ^= 1;
+	file_put(path, bytes, size);
+	free(bytes);
+}
+
+TEST(damage_of_a_closed_log_is_told_and_nothing_is_opened)
+{
+	static const size_t places[] = {100, 5000, 60000, 120000};
+
+	begin(&(struct rig){0});
+	put_many();
+	end();
+	for (size_t i = 0; i < UNIT_COUNT(places); i++) {
+		flip("log", places[i]);
+		ck_assert_int_eq(rig_try_open(&rig, "."), NB_FAIL);
+		told("is damaged after byte");
+		flip("log", places[i]);
+	}
+	ck_assert_int_eq(truncate("log", 80000), 0);
+	ck_assert_int_eq(rig_try_open(&rig, "."), NB_FAIL);
+	told("is damaged after byte");
+}
+
+TEST(damage_of_meta_is_told)
+{
+	begin(&(struct rig){0});
+	end();
+	flip("meta", 20);
+	ck_assert_int_eq(rig_try_open(&rig, "."), NB_FAIL);
+	told("meta is damaged");
+}
+
+/* A database that was not closed: what follows its last checkpoint is dropped. */
+TEST(torn_end_of_an_open_log_is_dropped)
+{
+	uint64_t number;
+
+	begin(&(struct rig){0});
+	put_many();
+	ck_assert_int_eq(rig_engine->checkpoint(rig.db), NB_OK);
+	ck_assert_int_eq(put_number(MANY, 1), NB_OK);
+	ck_assert_int_eq(system("mkdir copy && cp log meta copy"), 0);
+	end();
+	ck_assert_int_eq(system("head -c 200 /dev/urandom >>copy/log"), 0);
+	ck_assert_int_eq(rig_try_open(&rig, "copy"), NB_OK);
+	session = rig_session(&rig, 0);
+	has_many();
+	ck_assert_int_eq(get_number(MANY, &number), NB_NOT_FOUND);
+	end();
+}
+
+TEST(database_in_use_is_refused)
+{
+	struct rig second = {0};
+
+	begin(&(struct rig){0});
+	ck_assert_int_eq(rig_try_open(&second, "."), NB_FAIL);
+	told("in use");
+	end();
+}
+
+TEST(other_page_size_is_refused)
+{
+	struct rig other = {.names = {"page_size"}, .values = {8192}};
+
+	begin(&(struct rig){0});
+	end();
+	ck_assert_int_eq(rig_try_open(&other, "."), NB_UNSUPPORTED);
+	told("pages of 4096 bytes");
+}
+
+/* --- limits --- */
+
+TEST(limit_of_the_log_is_told_and_gets_go_on)
+{
+	uint64_t key = 0, number;
+	int rc = NB_OK;
+
+	begin(&(struct rig){.names = {"log_limit"}, .values = {64 << 10}});
+	for (; rc == NB_OK && key < MANY; key++)
+		rc = put_number(key, key);
+	ck_assert_int_eq(rc, NB_FAIL);
+	told("log_limit");
+	for (uint64_t old = 0; old + 1 < key; old++) {
+		ck_assert_int_eq(get_number(old, &number), NB_OK);
+		ck_assert_uint_eq(number, old);
+	}
+	end();
+}
+
+TEST(record_longer_than_a_page_is_refused)
+{
+	static uint8_t bytes[RIG_PAGE];
+	uint64_t key = 1, number;
+
+	begin(&(struct rig){0});
+	int rc = rig_engine->put(session, (struct nb_slice){&key, sizeof(key)},
+		(struct nb_slice){bytes, sizeof(bytes)});
+	ck_assert_int_eq(rc, NB_FAIL);
+	told("page_size");
+	ck_assert_int_eq(get_number(key, &number), NB_NOT_FOUND);
+	end();
+}
+
+/* --- sessions --- */
+
+TEST(idle_session_holds_up_neither_flush_nor_growth)
+{
+	begin(&(struct rig){0});
+	struct nb_session *idle = rig_session(&rig, 1);
+	uint64_t key = 1;
+	struct nb_slice value;
+
+	ck_assert_int_eq(rig_engine->get(idle, (struct nb_slice){&key, sizeof(key)}, &value),
+		NB_NOT_FOUND);
+	put_many();
+	has_many();
+	ck_assert_int_eq(rig_engine->checkpoint(rig.db), NB_OK);
+	rig_await(&rig, "index_growths");
+	ck_assert_uint_gt(rig_stat(&rig, "log"), rig_stat(&rig, "log_in_memory"));
+	rig_end_session(idle);
+	end();
+}
+
+static struct nb_request
+request(uint64_t tag, uint32_t verb, const uint64_t *key, const uint64_t *value)
+{
+	return (struct nb_request){.tag = tag,
+		.verb = verb,
+		.key = {key, sizeof(*key)},
+		.value = {value, value != NULL ? sizeof(*value) : 0},
+		.operand = 100};
+}
+
+static size_t
+reap_all(struct nb_completion *done, size_t room, uint64_t timeout_ns)
+{
+	size_t count;
+
+	ck_assert_int_eq(rig_engine->reap(session, done, room, &count, timeout_ns), NB_OK);
+	return count;
+}
+
+static uint64_t
+number_of(const struct nb_completion *done)
+{
+	uint64_t number;
+
+	ck_assert_int_eq(done->answer, NB_OK);
+	ck_assert_uint_eq(done->value.size, sizeof(number));
+	memcpy(&number, done->value.data, sizeof(number));
+	return number;
+}
+
+/* While reads wait, requests of other keys are answered; those of the same key keep their order. */
+TEST(request_that_waits_for_storage_stops_only_its_own_key)
+{
+	static const uint64_t old = 1, fresh = MANY, value = 5;
+	struct nb_completion done[8];
+	size_t taken, count;
+
+	begin(&(struct rig){.inflight = 8, .names = {"reads"}, .values = {READS_THREADS}});
+	put_many();
+	ck_assert_int_eq(put_number(fresh, 9), NB_OK);
+	const struct nb_request requests[] = {
+		request(0, NB_REQ_GET, &old, NULL),
+		request(1, NB_REQ_GET, &fresh, NULL),
+		request(2, NB_REQ_MERGE, &old, NULL),
+		request(3, NB_REQ_GET, &old, NULL),
+		request(4, NB_REQ_PUT, &old, &value),
+		request(5, NB_REQ_GET, &old, NULL),
+	};
+	rig_hold_reads();
+	ck_assert_int_eq(rig_engine->submit(session, requests, 6, &taken), NB_PENDING);
+	ck_assert_uint_eq(taken, 6);
+	count = reap_all(done, 8, 1000000000);
+	ck_assert_uint_eq(count, 1);
+	ck_assert_uint_eq(done[0].tag, 1);
+	ck_assert_uint_eq(number_of(&done[0]), 9);
+	ck_assert_uint_eq(reap_all(done, 8, 0), 0);
+	rig_release_reads();
+	for (uint64_t left = 5, next = 0; left > 0;) {
+		count = reap_all(done, 8, 1000000000);
+		for (size_t i = 0; i < count; i++) {
+			next += next == 1;
+			ck_assert_uint_eq(done[i].tag, next++);
+			if (done[i].tag == 0)
+				ck_assert_uint_eq(number_of(&done[i]), old + 7);
+			if (done[i].tag == 3)
+				ck_assert_uint_eq(number_of(&done[i]), old + 107);
+			if (done[i].tag == 5)
+				ck_assert_uint_eq(number_of(&done[i]), value);
+		}
+		left -= count;
+	}
+	end();
+}
+
+/* A get of many keys reads them at the same time, and gives each its own value. */
+TEST(many_gets_bring_each_its_value)
+{
+	enum { COUNT = 100 };
+	uint64_t numbers[COUNT], number;
+	struct nb_slice keys[COUNT], values[COUNT];
+	int32_t answers[COUNT];
+
+	begin(&(struct rig){0});
+	put_many();
+	for (uint64_t i = 0; i < COUNT; i++) {
+		numbers[i] = i * 61;
+		keys[i] = (struct nb_slice){&numbers[i], sizeof(number)};
+	}
+	ck_assert_int_eq(rig_engine->multi_get(session, keys, COUNT, values, answers), NB_OK);
+	for (uint64_t i = 0; i < COUNT; i++) {
+		ck_assert_int_eq(answers[i], numbers[i] < MANY ? NB_OK : NB_NOT_FOUND);
+		if (answers[i] != NB_OK)
+			continue;
+		memcpy(&number, values[i].data, sizeof(number));
+		ck_assert_uint_eq(number, numbers[i] + 7);
+	}
+	end();
+}
