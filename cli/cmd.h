@@ -41,7 +41,7 @@ struct cmd {
 #define SHARES_FILE "keys count klen report-interval quiet "
 #define SHARES_WORKLOAD "keys count klen vlen value-ratio seed set threads depth batch-bytes "
 #define SHARES_ENGINE \
-	"driver path servers option durability cache sample hardware pin pinirq clock latency verify-rate " \
+	"driver path servers option durability cache memory sample hardware pin pinirq clock latency verify-rate " \
 	"op-timeout " \
 	"hang-after cold strict allow quiet " SHARES_RESULT
 

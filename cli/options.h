@@ -40,7 +40,9 @@ struct options {
 	const struct nb_results *same_as; /* results that this run repeats; NULL: none */
 	const char *const *words;         /* as typed, without the program */
 	size_t word_count;
-	size_t action_from, action_to; /* the words that name the action */
+	size_t action_from, action_to;        /* the words that name the action */
+	uint64_t memory_bytes;                /* 0: no limit */
+	const struct nb_memory_group *memory; /* that this process is in; NULL: none */
 	uint64_t procs, interval_ns, sample_ns, depth, batch_bytes, checkpoint_every_ns;
 	uint64_t durability, settle, clock, format, key_bytes; /* index into the choices */
 	uint64_t help;                                         /* HELP_* */

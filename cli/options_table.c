@@ -125,6 +125,11 @@ static const struct option_row common_options[] = {
 	{.name = "cache", .arg = "SIZE", .type = OPTION_BYTES, .min = 1, .max = INT64_MAX,
 		.group = GROUP_ENGINE, FIELD(cache_bytes),
 		.help = "size of the engine's cache, instead of its own default"},
+	{.name = "memory", .arg = "SIZE", .type = OPTION_BYTES, .min = 1 << 20, .max = INT64_MAX,
+		.group = GROUP_ENGINE, .decides = true, FIELD(memory_bytes),
+		.help = "limit the memory of the engine, its page cache and its servers; no swap",
+		.detail = "See MEMORY. The run is a process in a control group with this limit. "
+			"mininb measures what it needs itself on the null engine, and adds it."},
 	{.name = "threads", .letter = 't', .arg = "COUNT|all", .type = OPTION_COUNT, .def = "1",
 		.min = 1, .max = 1024, .group = GROUP_MEASURE, .job_key = "threads",
 		FIELD(threads),

@@ -31,6 +31,7 @@
 #include "ending.h"
 #include "interrupt.h"
 #include "kept.h"
+#include "memory_limit.h"
 #include "message.h"
 #include "output.h"
 #include "progress.h"
@@ -265,6 +266,11 @@ be_child(const struct options *options, run_fn run, const char *driver, pid_t pa
 	ending_begin();
 	if (getppid() != parent)
 		ending_end(STATUS_FAILED); /* the parent died */
+	if (options->memory != NULL) {
+		int status = message_last_failure(nb_memory_group_enter(options->memory));
+		if (status != STATUS_DONE)
+			ending_end(status);
+	}
 	show = progress_of(options);
 	int status = message_last_failure(nb_results_new(&sink.results));
 	if (status == STATUS_DONE) {
@@ -339,8 +345,24 @@ report_end(const char *driver, int status, uint64_t hung_s, struct nb_summary *s
 	return message_failed("%s: %s", driver, summary->end);
 }
 
+/** Reports that the kernel killed a process because of --memory. */
 static int
-run_child(const struct options *options, run_fn run, const char *driver,
+report_limit(const struct options *options, const char *driver, int status,
+	struct nb_summary *summary)
+{
+	char phase[sizeof(shared->phase)];
+	memcpy(phase, shared->phase, sizeof(phase));
+	phase[sizeof(phase) - 1] = '\0';
+	snprintf(summary->end, sizeof(summary->end),
+		"the kernel killed %s during %s, because it needs more memory than --memory=%" PRIu64,
+		WIFSIGNALED(status) ? "the engine" : "a process of the run",
+		phase[0] != '\0' ? phase : "start", options->memory_bytes);
+	return message_failed("%s: %s", driver, summary->end);
+}
+
+/** `options` with its control group. */
+static int
+run_in_group(const struct options *options, run_fn run, const char *driver,
 	struct nb_results *results, struct nb_summary *summary)
 {
 	memset(shared, 0, sizeof(*shared));
@@ -362,12 +384,35 @@ run_child(const struct options *options, run_fn run, const char *driver,
 	watch.beat_ns = watch.looked_ns = clock_now_ns();
 	int status = interrupt_wait(pid, look, &watch);
 	*summary = shared->summary;
-	status = report_end(driver, status, watch.hung_s, summary);
+	if (options->memory != NULL && nb_memory_group_kills(options->memory) > 0)
+		status = report_limit(options, driver, status, summary);
+	else
+		status = report_end(driver, status, watch.hung_s, summary);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	int taken = message_last_failure(
 		output_take(results, path, summary->driver, summary->end));
 	close(fd);
 	return status == STATUS_DONE ? taken : status;
+}
+
+static int
+run_child(const struct options *options, run_fn run, const char *driver,
+	struct nb_results *results, struct nb_summary *summary)
+{
+	struct options own = *options;
+	struct nb_memory_group *group;
+	char name[sizeof(summary->driver)];
+	int status = memory_limit_begin(&group, options, run);
+	if (status != STATUS_DONE) { /* for the table of all engines */
+		snprintf(summary->driver, sizeof(summary->driver), "%s",
+			engine_name(driver, name, sizeof(name)));
+		snprintf(summary->end, sizeof(summary->end), "no control group for --memory");
+		return status;
+	}
+	own.memory = group;
+	status = run_in_group(&own, run, driver, results, summary);
+	memory_limit_end(group, status == STATUS_DONE);
+	return status;
 }
 
 /** Copies `text`, or "..." and its end. */
@@ -436,7 +481,8 @@ run_and_write(const struct options *options, run_fn run, const struct drivers *d
 		status = message_last_failure(nb_results_new(&sink.results));
 	if (status != STATUS_DONE)
 		return status;
-	status = drivers->count > 1 || options_were_given(options, "hang-after")
+	status = drivers->count > 1 || options->memory_bytes > 0 ||
+			options_were_given(options, "hang-after")
 		? run_apart(options, run, drivers, sink.results)
 		: run_here(options, run, drivers->names[0], &sink);
 	if (nb_results_count(sink.results) > 0)

@@ -71,6 +71,7 @@ run_options_of(
 		(options->is_forced ? NB_RUN_FORCE : 0);
 	run->procs = (uint32_t)options->procs;
 	run->cache_bytes = options->cache_bytes;
+	run->memory = options->memory;
 	run->latency = options->latency;
 	run->verify_rate = options->verify_rate;
 	if (options_were_given(options, "sample"))

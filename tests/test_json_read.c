@@ -166,6 +166,13 @@ TEST(so_is_what_hardly_ever_occurs)
 		.storage_read_bytes = 4096,
 		.storage_write_bytes = 8192,
 		.resident_bytes = 1 << 20};
+	job->run->measured.memory = (struct memory_use){.limit_bytes = 64 << 20,
+		.harness_bytes = 3 << 20,
+		.peak_bytes = 66 << 20,
+		.anonymous_bytes = 20 << 20,
+		.file_bytes = 40 << 20,
+		.pressure_ns = 5000,
+		.kills = 1};
 	assert_told_the_same(results);
 }
 

@@ -110,6 +110,7 @@ enum { NB_RUN_SETTLE_NONE = 0, NB_RUN_SETTLE_FLUSH = 1, NB_RUN_SETTLE_COMPACT = 
 
 struct nb_job;
 struct nb_trace_options;
+struct nb_memory_group;
 
 /* What of a job is done. */
 enum { NB_JOB_LOAD = 0, NB_JOB_RUN = 1 };
@@ -200,6 +201,8 @@ struct nb_run_options {
 	 * "[v6]:port" or "unix:PATH"; NULL: none are named
 	 */
 	const char *servers;
+	/* that this process is in; borrowed, outlives the run; NULL: memory has no limit */
+	const struct nb_memory_group *memory;
 };
 
 /* Of op_timeout_ns, and of call_timeout_ns, whose calls do the work of many operations */
@@ -247,6 +250,34 @@ nb_run_client_log(const struct nb_run *run);
 /** NULL is fine. */
 void
 nb_run_delete(struct nb_run *run);
+
+/**
+ * Make a control group in which processes may use limit_bytes + harness_bytes of memory, page
+ * cache included, and no swap. `harness_bytes` is what mininb itself needs for the run. With
+ * limit_bytes 0 there is no limit and the group only counts. NB_FAIL says why none can be made
+ * and what to do.
+ */
+NB_MUST_CHECK int
+nb_memory_group_new(struct nb_memory_group **out, uint64_t limit_bytes, uint64_t harness_bytes);
+
+/**
+ * Move this process into it, and with it the children that it will start. Memory that it already
+ * has is not charged, so call it early.
+ */
+NB_MUST_CHECK int
+nb_memory_group_enter(const struct nb_memory_group *group);
+
+/** The most memory that it used so far, in bytes; 0: not known. */
+uint64_t
+nb_memory_group_peak(const struct nb_memory_group *group);
+
+/** How many processes the kernel killed because of the limit. */
+uint64_t
+nb_memory_group_kills(const struct nb_memory_group *group);
+
+/** Remove it. Its processes have ended, or end at once. NULL is fine. */
+void
+nb_memory_group_delete(struct nb_memory_group *group);
 
 /** Interrupts of the network that were moved. */
 struct nb_irqs;

@@ -40,6 +40,8 @@ enum consequence {
 	OWN(value_size, "value size", REFUSED) \
 	VALUE(records, "number of records", REFUSED, "%" PRIu64, run->is_job ? run->records : run->workload.count) \
 	VALUE(threads, "threads", REFUSED, "%" PRIu32, run->threads) \
+	VALUE(memory_limit, "memory limit", REFUSED, "%s", run->measured.memory.limit_bytes > 0 \
+		? UNITS_BYTES(run->measured.memory.limit_bytes) : "none") \
 	VALUE(procs, "processes", REFUSED, "%" PRIu32, run->procs > 0 ? run->procs : 1) \
 	VALUE(shard, "shard", REFUSED, "%s", run->shard[0] != '\0' ? run->shard : "all") \
 	OWN(rate, "rate", REFUSED) \

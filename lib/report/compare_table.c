@@ -93,10 +93,10 @@ add_foot(struct doc *doc, const struct nb_comparison *comparison)
 {
 	doc_gap(doc);
 	doc_wrapped(doc, "",
-		"Values are medians over the runs; a percentile is each run's own. The ratio is that of throughputs to the first engine of the run.%s",
+		"Values are medians over the runs; a percentile is each run's own. The ratio is that of throughputs to the first engine of the work.%s",
 		comparison->is_unranked
 			? ""
-			: " * is the best median of the run in its column; the interval shows whether the difference may be chance.");
+			: " * is the best median of the work in its column; the interval shows whether the difference may be chance.");
 }
 
 int
@@ -105,7 +105,7 @@ compare_write_table(const struct nb_comparison *comparison, FILE *out)
 	struct doc doc = {0};
 	struct figures figures;
 	struct doc_column columns[COLUMNS_MAX] = {
-		{"run", DOC_LEFT, 0}, {"engine", DOC_LEFT, 0}, {"runs", DOC_RIGHT, 0}};
+		{"work", DOC_LEFT, 0}, {"engine", DOC_LEFT, 0}, {"runs", DOC_RIGHT, 0}};
 	char interval[32];
 	size_t count = 3;
 	find_figures(&figures);

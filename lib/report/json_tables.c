@@ -373,6 +373,17 @@ static const struct json_field rows_fields[] = {
 	END,
 };
 
+static const struct json_field memory_fields[] = {
+	FIELD_NUMBER(memory_use, "limit_bytes", limit_bytes, SUM, "that was asked for: of the engine with its page cache"),
+	FIELD_NUMBER(memory_use, "harness_bytes", harness_bytes, SUM, "added to that, because mininb needs it itself"),
+	FIELD_NUMBER(memory_use, "peak_bytes", peak_bytes, SUM, "the most that was charged to the control group, page cache included"),
+	FIELD_NUMBER(memory_use, "anonymous_bytes", anonymous_bytes, SUM, "of that memory of processes, after settling"),
+	FIELD_NUMBER(memory_use, "file_bytes", file_bytes, SUM, "of that page cache, after settling"),
+	FIELD_NUMBER(memory_use, "pressure_ns", pressure_ns, MOST, "in which at least one task waited for memory; 0 also if it is not known"),
+	FIELD_NUMBER(memory_use, "kills", kills, SUM, "processes that the kernel killed because of the limit"),
+	END,
+};
+
 const struct json_field json_measurement_fields[] = {
 	FIELD_NUMBER(measurement, "ops", ops, SUM, "operations that count, of all groups", .flags = FIELD_MUST),
 	FIELD_NUMBER(measurement, "wall_ns", wall_ns, MOST, "first operation's begin to last one's end, of phases the sum, ns", .flags = FIELD_MUST),
@@ -399,6 +410,7 @@ const struct json_field json_measurement_fields[] = {
 	FIELD_NUMBER(measurement, "data_bytes", data_bytes, SUM, "what the database takes on its file system after closing, bytes of allocated blocks"),
 	FIELD_NUMBER(measurement, "live_bytes", live_bytes, KNOWN, "keys and values that should be in the database in the end, bytes; 0: not known"),
 	FIELD_NUMBER(measurement, "max_resident_bytes", max_resident_bytes, SUM, "largest resident set of the process, bytes"),
+	FIELD_OBJECT(measurement, "memory", memory, memory_fields, KEEP, "of the run's control group; not there: memory had no limit", .flags = FIELD_IF_USED),
 	FIELD_REAL(measurement, "clock_drift", clock_drift, KEEP, "how much faster the time stamp counter went than CLOCK_MONOTONIC, from before the database was opened until it was closed, as a share; 0 where it did not take the times"),
 	FIELD_NUMBER(measurement, "slept_ns", slept_ns, KEEP, "for how long the machine was suspended meanwhile, ns"),
 	FIELD_REAL(measurement, "floor_op_ns", floor_op_ns, MOST, "what the harness takes for an operation on the null engine, ns"),

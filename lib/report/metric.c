@@ -261,6 +261,18 @@ take_server(const struct metric *metric, const struct metric_source *source)
 	return known((double)count);
 }
 
+/** A figure of the control group; of a run with a limit 0 is known. */
+static struct metric_value
+take_memory(const struct metric *metric, const struct metric_source *source)
+{
+	uint64_t count;
+	const struct nb_result *run = source->record->run;
+	if (run == NULL || run->measured.memory.limit_bytes == 0)
+		return unknown();
+	memcpy(&count, (const char *)&run->measured.memory + metric->at, sizeof(count));
+	return count_of(count);
+}
+
 /** 0 is known: it is what one looks for. */
 TAKE(commits)
 {
@@ -298,6 +310,7 @@ TAKE(end)
 #define ROW(member) .take = take_of_row, .at = offsetof(struct walk_row, member)
 #define REAL(member) .take = take_real, AT(member)
 #define COUNT(member) .take = take_count, AT(member)
+#define MEMORY(member) .take = take_memory, .at = offsetof(struct memory_use, member)
 #define SERVER(member) .take = take_server, .at = offsetof(struct target_usage, member)
 #define PER_OP(member, group, factor) .take = take_per_op, COUNTED(member, group, factor)
 #define PER_ANY_OP(member, group, factor) \
@@ -522,6 +535,33 @@ const struct metric metric_table[] = {
 		.how = "A batch is the requests that a thread hands over together. Its time is from that "
 			"to the moment at which the thread has reaped the last of them. Only with --depth.",
 		.where = "text, csv, md"},
+	{"memory_limit_bytes", .line = "Memory limit", .unit = METRIC_BYTES,
+		MEMORY(limit_bytes), .is_optional = true,
+		.what = "memory that the engine and its page cache may use",
+		.how = "The limit of --memory. The control group of the run has this limit and what "
+			"mininb needs itself, which it measured on the null engine; no swap.",
+		.where = "text, csv, md"},
+	{"memory_harness_bytes", .unit = METRIC_BYTES, MEMORY(harness_bytes),
+		.is_optional = true, .what = "memory that was added to the limit for mininb itself",
+		.how = "The most that the same job on the null engine used, for at most 0.3 s.",
+		.where = "csv"},
+	{"memory_peak_bytes", .line = "Memory peak", .unit = METRIC_BYTES, MEMORY(peak_bytes),
+		.is_optional = true,
+		.what = "the most memory that the run used, page cache included",
+		.how = "Of the control group, mininb's own part included. An engine that reads more "
+			"data than the limit reaches the limit, because the page cache fills it.",
+		.where = "text, csv, md"},
+	{"memory_file_bytes", .unit = METRIC_BYTES, MEMORY(file_bytes), .is_optional = true,
+		.what = "page cache that was charged to the run after settling",
+		.how = "Pages that another process cached before do not count, so mininb evicts the "
+			"files of the database first.", .where = "csv"},
+	{"memory_pressure_ns", .unit = METRIC_NS, MEMORY(pressure_ns), .is_optional = true,
+		.what = "time in which at least one task waited for memory",
+		.how = "Pressure stall information of the control group; 0 with version 1, which has "
+			"none.", .where = "csv"},
+	{"memory_kills", MEMORY(kills), .is_optional = true,
+		.what = "processes that the kernel killed because of the limit",
+		.how = "oom_kill of the control group.", .where = "csv"},
 	{"server_cpu_ns_op", .line = "Server CPU/op", .unit = METRIC_NS, .take = take_server_cpu,
 		.missing = "server: ", .is_optional = true,
 		.what = "CPU time of private servers for an operation",

@@ -26,6 +26,24 @@ add_times(struct doc *doc, double times)
 			times < 1e15 ? times : 1e15);
 }
 
+/** What was charged shows whether the limit held the page cache, too. */
+static void
+add_limit(struct doc *doc, const struct memory_use *memory)
+{
+	if (memory->limit_bytes == 0)
+		return;
+	doc_line(doc, "Memory limit", "%s, and %s for mininb itself",
+		UNITS_BYTES(memory->limit_bytes), UNITS_BYTES(memory->harness_bytes));
+	doc_line(doc, "Memory peak", "%s charged; after settling %s anonymous, %s page cache",
+		UNITS_BYTES(memory->peak_bytes), UNITS_BYTES(memory->anonymous_bytes),
+		UNITS_BYTES(memory->file_bytes));
+	if (memory->pressure_ns > 0)
+		doc_more(doc, "; %.3f s of waiting for memory",
+			(double)memory->pressure_ns / 1e9);
+	if (memory->kills > 0)
+		doc_more(doc, "; %" PRIu64 " killed by the limit", memory->kills);
+}
+
 void
 report_memory(struct doc *doc, const struct nb_result *result)
 {
@@ -38,6 +56,7 @@ report_memory(struct doc *doc, const struct nb_result *result)
 			UNITS_BYTES(levels->anonymous_bytes), UNITS_BYTES(levels->file_bytes));
 	if (levels->anonymous_bytes + levels->file_bytes > 0 && levels->shared_bytes > 0)
 		doc_more(doc, ", shared %s", UNITS_BYTES(levels->shared_bytes));
+	add_limit(doc, &measured->memory);
 }
 
 static void

@@ -282,6 +282,8 @@ static const struct nb_explanation terms[] = {
 		"See faster.", "compare"},
 	{"NOT COMPARABLE", "why these runs cannot be ranked",
 		"They did different work, or ran under different conditions. --force compares them anyway.", "compare"},
+	{"work", "the action, and the settings that the compared runs have in common",
+		"Engines are compared within one work. In a matrix it has the values of all lists but those of engines and their options.", "compare"},
 	{"runs", "repetitions of the same work",
 		"The size of a sample. One run does not show how much runs vary.", "compare"},
 	{"gate", "whether a figure got worse by more than the limit",

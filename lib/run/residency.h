@@ -35,6 +35,9 @@ residency_look(struct residency *residency, const char *path);
 /** The file that drops all caches of the kernel, for root. */
 #define RESIDENCY_DROP_CACHES "/proc/sys/vm/drop_caches"
 
+/** Not that file, but only the caches of the database's files. */
+#define RESIDENCY_FILES_ONLY ""
+
 /** NB_UNSUPPORTED: the path is on a file system in memory. NB_FAIL: it does not exist. */
 NB_MUST_CHECK int
 residency_can_be_cold(const char *path);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/histogram.h"
+#include "run/cgroup.h"
 #include "run/counters.h"
 #include "run/worker_pool.h"
 #include "run/engine.h"
@@ -176,6 +177,7 @@ struct measurement {
 	uint64_t usage_ns;          /* and how long that took, likewise */
 	uint64_t data_bytes;        /* on the file system, after close */
 	uint64_t max_resident_bytes;
+	struct memory_use memory; /* of its control group */
 	double clock_drift; /* of the TSC, from before open until after close; clock_drift() */
 	uint64_t slept_ns;  /* in that, of the machine */
 	double floor_op_ns; /* what the harness takes for an operation on the null engine */

@@ -403,6 +403,14 @@ read_back_again(struct nb_run *run)
 	return run_close_again(run, rc);
 }
 
+static void
+look_at_memory(struct nb_run *run)
+{
+	run->measured.max_resident_bytes = sysinfo_max_resident_bytes();
+	if (run->options.memory != NULL)
+		memory_group_use(run->options.memory, &run->measured.memory);
+}
+
 /** One process has the database open throughout. */
 static int
 execute_here(struct nb_run *run)
@@ -424,7 +432,7 @@ execute_here(struct nb_run *run)
 	if (rc == NB_OK)
 		rc = rows_count(run, &run->measured.rows_after);
 	rc = run_count_until(run, rc);
-	run->measured.max_resident_bytes = sysinfo_max_resident_bytes();
+	look_at_memory(run);
 	return run_close_database(run, rc);
 }
 
@@ -433,7 +441,7 @@ static int
 execute_procs(struct nb_run *run)
 {
 	int rc = run_phases(run);
-	run->measured.max_resident_bytes = sysinfo_max_resident_bytes();
+	look_at_memory(run);
 	if (rc != NB_OK || !run->has_writes)
 		return rc;
 	rc = run_open_database(run);

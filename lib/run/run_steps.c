@@ -141,28 +141,49 @@ run_is_local(const struct nb_run *run)
 	return run_is_kept(run) && run->servers.count == 0;
 }
 
-/** Out of memory, if that was asked for. */
+/** Out of memory, if that was asked for. With a limit of memory its files at least: pages that
+ * were cached by another process would not count. */
 static int
 cool(struct nb_run *run, uint32_t *how)
 {
-	if ((run->options.flags & NB_RUN_COLD) == 0)
+	bool is_cold = (run->options.flags & NB_RUN_COLD) != 0;
+	if (!is_cold && run->options.memory == NULL)
 		return NB_OK;
 	run_begin_phase(run, "cool");
 	run_tell(run, 0, 0);
-	return residency_make_cold(run->path, RESIDENCY_DROP_CACHES, how);
+	return residency_make_cold(
+		run->path, is_cold ? RESIDENCY_DROP_CACHES : RESIDENCY_FILES_ONLY, how);
+}
+
+/** Pages of such a file system stay charged to who wrote them and cannot be evicted. */
+static int
+check_memory(const struct nb_run *run)
+{
+	if (run->options.memory == NULL || !run_is_kept(run) ||
+		!run->sysinfo.is_memory_filesystem)
+		return NB_OK;
+	return error_set(NB_UNSUPPORTED,
+		"memory: %s is on a file system in memory (%s), so a limit of memory would not hold for its files; use a --path on a device",
+		run->path, run->sysinfo.filesystem);
 }
 
 int
 run_cool_database(struct nb_run *run)
 {
 	struct measurement *measured = &run->measured;
-	if (!run_is_local(run))
-		return NB_OK;
+	int rc = check_memory(run);
+	if (rc == NB_OK && run->target != NULL && run->options.memory != NULL &&
+		!sysinfo_is_empty_dir(run->path)) {
+		uint32_t how;
+		return residency_make_cold(run->path, RESIDENCY_FILES_ONLY, &how);
+	}
+	if (rc != NB_OK || !run_is_local(run))
+		return rc;
 	if (!measured->had_data) /* nothing to evict yet, but to read back later */
 		return (run->options.flags & NB_RUN_COLD) != 0
 			? residency_can_be_cold(run->path)
 			: NB_OK;
-	int rc = cool(run, &measured->cold);
+	rc = cool(run, &measured->cold);
 	if (rc == NB_OK)
 		residency_look(&measured->residency_before, run->path);
 	return rc;

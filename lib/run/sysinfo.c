@@ -19,16 +19,16 @@
 #include <cpuid.h>
 #endif
 
-#include "run/procfs.h"
+#include "run/cgroup.h"
 
 static uint64_t
 memory_bytes(void)
 {
 	uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t limit; /* or "max" */
-	bool is_limited = procfs_number(&limit, "", "/sys/fs/cgroup/memory.max") &&
-		limit < bytes;
-	return is_limited ? limit : bytes;
+	struct cgroup own;
+	cgroup_find(&own, "");
+	uint64_t limit = cgroup_memory_limit(&own);
+	return limit < bytes ? limit : bytes;
 }
 
 static void

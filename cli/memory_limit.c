@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * --memory: the same memory for every engine.
+ *
+ * The limit is of the engine: its memory, its servers, and the page cache of its files. mininb
+ * runs in the same process and needs memory for histograms, keys and records of its own. How
+ * much depends on the job: the same job on the null engine, in a control group without a limit,
+ * shows it. That is added to the limit. Its time is bounded, because this memory does not grow
+ * with the number of operations.
+ *
+ * Rejected: to calculate the share from the sizes of allocations, which leaves out page tables,
+ * stacks and what libraries use.
+ */
+#include "memory_limit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <mininb/mininb.h>
+
+#include "cmd.h"
+#include "ending.h"
+#include "interrupt.h"
+#include "kept.h"
+#include "message.h"
+#include "options.h"
+
+/** The action on the null engine, for a moment, without files. */
+static struct options
+null_options(const struct options *options)
+{
+	static const char *const bounds[] = {"duration=300ms", "warmup=0s"};
+	struct options null = *options;
+	null.driver = "null";
+	null.servers = null.record = null.pinirq = null.steady = NULL;
+	null.engine_option_count = 0;
+	null.checkpoint_every_ns = null.interval_ns = null.report_interval = 0;
+	null.durability = null.cache_bytes = 0;
+	null.is_cold = null.is_fresh = null.has_hardware = false;
+	null.is_quiet = true;
+	if (!options->action->has_workload || options->action == &cmd_load)
+		return null;
+	null.job_settings = kept_array(
+		options->job_setting_count + 2, sizeof(*null.job_settings));
+	memcpy(null.job_settings, options->job_settings,
+		options->job_setting_count * sizeof(*null.job_settings));
+	for (size_t i = 0; i < 2; i++)
+		null.job_settings[null.job_setting_count++] = kept_text("%s", bounds[i]);
+	return null;
+}
+
+static _Noreturn void
+be_null(const struct options *options, run_fn run, const struct nb_memory_group *group,
+	pid_t parent)
+{
+	struct run_sink sink = {.progress = NULL};
+	struct options null = null_options(options);
+	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	ending_begin();
+	if (getppid() != parent || nowhere < 0 || nb_memory_group_enter(group) != 0)
+		ending_end(STATUS_FAILED);
+	dup2(nowhere, fileno(nb_stdout()));
+	dup2(nowhere, STDOUT_FILENO);
+	dup2(nowhere, STDERR_FILENO);
+	message_set_quiet(true);
+	sweep_own = (struct sweep_own){.slo = NULL};
+	int status = message_last_failure(nb_results_new(&sink.results));
+	if (status == STATUS_DONE) {
+		status = run(&null, &sink);
+		nb_results_delete(sink.results);
+	}
+	ending_end(status);
+}
+
+static void
+look(void *arg, bool is_stopping)
+{
+	(void)arg;
+	(void)is_stopping;
+}
+
+/** The most that it used; *bytes is 0 if it did not run to its end. */
+static int
+measure(uint64_t *bytes, const struct options *options, run_fn run)
+{
+	struct nb_memory_group *group;
+	int status = message_last_failure(nb_memory_group_new(&group, 0, 0));
+	if (status != STATUS_DONE)
+		return status;
+	fflush(NULL);
+	pid_t parent = getpid(), pid = fork();
+	if (pid == 0)
+		be_null(options, run, group, parent);
+	if (pid < 0) {
+		status = message_failed("cannot start a process: %s", strerror(errno));
+	} else {
+		int end = interrupt_wait(pid, look, NULL);
+		bool is_done = WIFEXITED(end) && WEXITSTATUS(end) == STATUS_DONE;
+		*bytes = is_done ? nb_memory_group_peak(group) : 0;
+	}
+	nb_memory_group_delete(group);
+	return status;
+}
+
+static uint64_t harness_bytes; /* the same for all engines of a list */
+static bool is_measured;
+
+int
+memory_limit_begin(struct nb_memory_group **group, const struct options *options, run_fn run)
+{
+	int status = STATUS_DONE;
+	*group = NULL;
+	if (options->memory_bytes == 0)
+		return STATUS_DONE;
+	if (!is_measured)
+		status = measure(&harness_bytes, options, run);
+	if (status != STATUS_DONE)
+		return status;
+	is_measured = true;
+	return message_last_failure(
+		nb_memory_group_new(group, options->memory_bytes, harness_bytes));
+}
+
+void
+memory_limit_end(struct nb_memory_group *group, bool is_good)
+{
+	if (group != NULL && is_good && harness_bytes == 0)
+		message_warning(
+			"--memory: this job does not run on the null engine, so the limit also contains what mininb needs itself");
+	nb_memory_group_delete(group);
+}

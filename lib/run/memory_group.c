@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A control group with a limit of memory, for one run and its children.
+ *
+ * The limit is of everything that they touch first: memory of their own, page cache, kernel
+ * structures. Memory that a process had before it entered stays charged to its old group, as do
+ * pages of a file that was cached before: the caller enters early, and the run evicts its files.
+ *
+ * The group is a child of the process's own one, so a limit above it still holds. Version 2
+ * allows no processes beside groups with controllers: if the own group has not delegated memory
+ * yet, this process moves into a group of its own first. That works if it is alone in its group,
+ * as in a scope of systemd-run.
+ *
+ * Swap is not allowed, because an engine that swaps has more memory than the limit. Version 1
+ * without swap accounting gets swappiness 0 instead, which swaps only as a last resort.
+ *
+ * Version 2 has not been tried: the machines of its authors have version 1.
+ */
+#include "run/cgroup.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "run/procfs.h"
+
+enum { REMOVE_TRIES = 200, REMOVE_STEP_US = 10000 };
+
+static const char prefix[] = "mininb-";
+
+struct nb_memory_group {
+	struct cgroup own; /* of the process that made it */
+	char path[CGROUP_PATH + 64];
+	char beside[CGROUP_PATH + 64]; /* where that process went; "": it stayed */
+	uint64_t limit_bytes, harness_bytes;
+};
+
+/* ---- files of a group ---- */
+
+/** False, with errno, if the kernel refused it. */
+static bool
+put_text(const char *group, const char *file, const char *text)
+{
+	char path[CGROUP_PATH + 128];
+	snprintf(path, sizeof(path), "%s/%s", group, file);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	bool is_good = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	int failure = errno;
+	close(fd);
+	errno = failure;
+	return is_good;
+}
+
+static bool
+put_number(const char *group, const char *file, uint64_t number)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	return put_text(group, file, text);
+}
+
+/** The number behind `key` in a file of lines "key number"; 0: there is none. */
+static uint64_t
+get_value(const struct nb_memory_group *group, const char *file, const char *key)
+{
+	char path[CGROUP_PATH + 128], line[256];
+	uint64_t value = 0;
+	size_t length = strlen(key);
+	snprintf(path, sizeof(path), "%s/%s", group->path, file);
+	FILE *in = fopen(path, "re");
+	while (in != NULL && fgets(line, sizeof(line), in) != NULL)
+		if (strncmp(line, key, length) == 0 && line[length] == ' ')
+			value = strtoull(line + length, NULL, 10);
+	if (in != NULL)
+		fclose(in);
+	return value;
+}
+
+static uint64_t
+get_number(const struct nb_memory_group *group, const char *file)
+{
+	uint64_t number;
+	return procfs_number(&number, "", "%s/%s", group->path, file) ? number : 0;
+}
+
+/* ---- making it ---- */
+
+/** Removes groups of processes that were killed; one with processes stays. */
+static void
+remove_stale(const char *parent)
+{
+	char path[CGROUP_PATH + 300];
+	DIR *dir = opendir(parent);
+	for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+		long pid = 0;
+		if (strncmp(entry->d_name, prefix, sizeof(prefix) - 1) == 0)
+			pid = strtol(entry->d_name + sizeof(prefix) - 1, NULL, 10);
+		if (pid <= 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", parent, entry->d_name);
+		(void)rmdir(path);
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
+/** Of version 2: lets groups below the own one have limits of memory. */
+static bool
+delegate(struct nb_memory_group *group)
+{
+	char controllers[256] = "";
+	const char *own = group->own.path;
+	procfs_line(controllers, sizeof(controllers), "", "%s/cgroup.subtree_control", own);
+	if (strstr(controllers, "memory") != NULL ||
+		put_text(own, "cgroup.subtree_control", "+memory"))
+		return true;
+	snprintf(group->beside, sizeof(group->beside), "%s/%s%ld-harness", own, prefix,
+		(long)getpid());
+	if (mkdir(group->beside, 0755) == 0 && put_text(group->beside, "cgroup.procs", "0") &&
+		put_text(own, "cgroup.subtree_control", "+memory"))
+		return true;
+	int failure = errno;
+	put_text(own, "cgroup.procs", "0");
+	rmdir(group->beside);
+	group->beside[0] = '\0';
+	errno = failure;
+	return false;
+}
+
+static bool
+make(struct nb_memory_group *group)
+{
+	static uint32_t number;
+	remove_stale(group->own.path);
+	if (group->own.version == 2 && !delegate(group))
+		return false;
+	snprintf(group->path, sizeof(group->path), "%s/%s%ld-%u", group->own.path, prefix,
+		(long)getpid(), ++number);
+	return mkdir(group->path, 0755) == 0;
+}
+
+static bool
+limit(const struct nb_memory_group *group)
+{
+	uint64_t bytes = group->limit_bytes + group->harness_bytes;
+	const char *path = group->path;
+	if (group->own.version == 2)
+		return put_number(path, "memory.max", bytes) &&
+			(put_number(path, "memory.swap.max", 0) || errno == ENOENT);
+	return put_number(path, "memory.limit_in_bytes", bytes) &&
+		(put_number(path, "memory.memsw.limit_in_bytes", bytes) ||
+			put_number(path, "memory.swappiness", 0));
+}
+
+int
+nb_memory_group_new(struct nb_memory_group **out, uint64_t limit_bytes, uint64_t harness_bytes)
+{
+	struct nb_memory_group *group = calloc(1, sizeof(*group));
+	if (group == NULL)
+		return error_memory();
+	group->limit_bytes = limit_bytes;
+	group->harness_bytes = harness_bytes;
+	cgroup_find(&group->own, "");
+	if (group->own.version != 0 && make(group) && (limit_bytes == 0 || limit(group))) {
+		*out = group;
+		return NB_OK;
+	}
+	int failure = errno;
+	int rc = group->own.version == 0
+		? error_set(NB_FAIL,
+			  "memory: this system has no control group of memory, so no limit can be set")
+		: error_set(NB_FAIL,
+			  "memory: cannot make a control group with a limit in %s: %s; run mininb as root, or in a group of its own: systemd-run --user --scope -p Delegate=yes mininb ...",
+			  group->own.path, strerror(failure));
+	nb_memory_group_delete(group);
+	return rc;
+}
+
+int
+nb_memory_group_enter(const struct nb_memory_group *group)
+{
+	if (put_text(group->path, "cgroup.procs", "0"))
+		return NB_OK;
+	return error_system("memory: cannot enter the control group %s", group->path);
+}
+
+/** Processes that were killed are gone a moment later. */
+void
+nb_memory_group_delete(struct nb_memory_group *group)
+{
+	if (group == NULL)
+		return;
+	for (int i = 0; group->path[0] != '\0' && i < REMOVE_TRIES; i++) {
+		if (rmdir(group->path) == 0 || errno != EBUSY)
+			break;
+		usleep(REMOVE_STEP_US);
+	}
+	if (group->beside[0] != '\0') {
+		put_text(group->own.path, "cgroup.subtree_control", "-memory");
+		put_text(group->own.path, "cgroup.procs", "0");
+		rmdir(group->beside);
+	}
+	free(group);
+}
+
+/* ---- what it counted ---- */
+
+/** "some avg10=0.00 avg60=0.00 avg300=0.00 total=123", in microseconds. */
+static uint64_t
+pressure_ns(const struct nb_memory_group *group)
+{
+	char line[256];
+	if (!procfs_line(line, sizeof(line), "", "%s/memory.pressure", group->path))
+		return 0;
+	const char *total = strstr(line, "total=");
+	return total != NULL ? strtoull(total + 6, NULL, 10) * 1000 : 0;
+}
+
+uint64_t
+nb_memory_group_peak(const struct nb_memory_group *group)
+{
+	return get_number(
+		group, group->own.version == 1 ? "memory.max_usage_in_bytes" : "memory.peak");
+}
+
+uint64_t
+nb_memory_group_kills(const struct nb_memory_group *group)
+{
+	return get_value(group,
+		group->own.version == 1 ? "memory.oom_control" : "memory.events", "oom_kill");
+}
+
+void
+memory_group_use(const struct nb_memory_group *group, struct memory_use *use)
+{
+	bool is_old = group->own.version == 1;
+	*use = (struct memory_use){.limit_bytes = group->limit_bytes,
+		.harness_bytes = group->harness_bytes,
+		.peak_bytes = nb_memory_group_peak(group),
+		.anonymous_bytes = get_value(
+			group, "memory.stat", is_old ? "total_rss" : "anon"),
+		.file_bytes = get_value(group, "memory.stat", is_old ? "total_cache" : "file"),
+		.pressure_ns = pressure_ns(group),
+		.kills = nb_memory_group_kills(group)};
+}

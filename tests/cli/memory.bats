@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# --memory: a control group for each run.
+# shellcheck disable=SC2154
+load helper
+
+needs_group()
+{
+	run --separate-stderr "$MININB" run -d null --records=1 --read=100 --count=1 --memory=64MiB
+	((status == 0)) && return
+	[[ $stderr == *'control group'* ]] || {
+		echo "$stderr"
+		return 1
+	}
+	skip "$stderr"
+}
+
+needs_disk()
+{
+	[[ $(stat -f -c %T .) != tmpfs ]] || skip 'the directory is on tmpfs'
+}
+
+member()
+{
+	value_of r.json "results.0.measured.memory.$1"
+}
+
+@test "without a control group mininb says what to do, before the load" {
+	((EUID == 0)) || skip 'is not root'
+	command -v setpriv >/dev/null || skip 'setpriv is not installed'
+	chmod 777 .
+	run -1 --separate-stderr setpriv --reuid=65534 --clear-groups "$MININB" load -d memory \
+		-w ycsb-c --records=10 --memory=64MiB
+	matches "$stderr" 'memory: (cannot make a control group|this system has no control group)'
+	[[ $stderr == *'this system'* || $stderr == *systemd-run* ]]
+	[[ ! -e nb ]]
+}
+
+@test "the peak is at most the limit and the share of mininb, which is stated" {
+	needs_group
+	needs_disk
+	needs_leveldb
+	mininb 0 load -d leveldb --records=20000 --vlen=1000 --memory=16MiB --output=r.json --quiet
+	contains "$output" 'Memory limit'
+	contains "$output" ': 16MiB, and '
+	equals "$(member limit_bytes)" $((16 << 20))
+	(($(member harness_bytes) > 0))
+	(($(member peak_bytes) > 1 << 20))
+	(($(member peak_bytes) <= $(member limit_bytes) + $(member harness_bytes)))
+	equals "$(member kills)" 0
+	mininb 0 report --format=csv r.json
+	contains "$output" memory_peak_bytes
+}
+
+@test "files that were cached before are evicted and charged again" {
+	needs_group
+	needs_disk
+	needs_leveldb
+	mininb 0 load -d leveldb --records=20000 --vlen=1000 --fresh --quiet
+	cat nb/leveldb/* >/dev/null
+	mininb 0 run -d leveldb --records=20000 --vlen=1000 --read=100 --count=20000 \
+		--memory=64MiB --output=r.json --quiet
+	(($(member file_bytes) > 4 << 20))
+}
+
+@test "an engine that the limit kills is reported as that" {
+	needs_group
+	needs_no_sanitizer
+	mininb 1 load -d memory --records=200000 --vlen=1000 --memory=16MiB --output=r.json
+	contains "$stderr" 'memory: the kernel killed the engine during '
+	contains "$stderr" 'because it needs more memory than --memory=16777216'
+	contains "$(value_of r.json results.0.end)" 'the kernel killed the engine'
+	# the group is gone
+	equals "$(find /sys/fs/cgroup -name "mininb-*" -newer r.json 2>/dev/null | head -n 1)" ''
+}
+
+@test "what the null engine needs is mininb's share" {
+	needs_group
+	needs_no_sanitizer
+	mininb 0 run -d null --records=1000 --read=50 --update=50 --count=100000 --threads=2 \
+		--memory=64MiB --output=r.json --quiet
+	local share peak
+	share=$(member harness_bytes) peak=$(member peak_bytes)
+	# a machine charges in batches of some pages for each CPU
+	((peak < share + share / 5 + (1 << 20)))
+	((share < peak + peak / 5 + (1 << 20)))
+}
+
+@test "runs with different limits are not ranked" {
+	needs_group
+	mininb 0 run -d null --records=10 --read=100 --count=100 --memory=64MiB --output=r.json
+	mininb 0 run -d null --records=10 --read=100 --count=100 --memory=32MiB --output=s.json
+	mininb 2 compare r.json s.json
+	contains "$stderr" 'memory limit'
+}
