@@ -43,7 +43,7 @@ struct nb_serve_options {
 	uint64_t cache_bytes; /* 0: the engine's default */
 	uint64_t value_max;   /* largest value, in bytes; larger ones end the connection */
 	uint64_t buffer_max;  /* bytes that wait in all connections' buffers, at most */
-	uint64_t spin_ns;     /* poll without sleeping for so long, then sleep */
+	uint64_t spin_ns;     /* poll so long before sleeping, where that pays; 0: never */
 	uint32_t is_pinned;   /* each thread to a CPU of its own */
 	uint32_t may_reset;   /* clients may remove all records */
 	nb_serve_ready_fn ready;
@@ -56,7 +56,8 @@ struct nb_serve_options {
 	{ \
 		.size = sizeof(struct nb_serve_options), .driver = "leveldb", .path = "./nb", \
 		.listen = "127.0.0.1:7379", .threads = 1, .durability = NB_DUR_AUTO, \
-		.connections = 10000, .value_max = 16u << 20, .buffer_max = 1u << 30 \
+		.connections = 10000, .value_max = 16u << 20, .buffer_max = 1u << 30, \
+		.spin_ns = 50000 \
 	}
 
 /** What was served. Append only. */
@@ -70,6 +71,7 @@ struct nb_serve_report {
 	uint64_t dropped;     /* because of garbage, or a limit */
 	uint64_t bytes_in, bytes_out;
 	uint64_t wall_ns;
+	uint64_t scans; /* answers with records of a scan */
 };
 
 /**

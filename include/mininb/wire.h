@@ -36,6 +36,13 @@
  * an NB_WIRE_BATCH with the status NB_WIRE_FOLLOWS, whose answers each begin with a u32, the number
  * of the request: requests of a connection count from 0, without refused ones.
  *
+ * NB_WIRE_SCAN. `flags` are NB_SCAN_* and NB_WIRE_AFTER, `count` is the number of records at most,
+ * and key_size bytes follow, the key to begin at. The server's answer has key_size records in
+ * `count` bytes, each u32 size of the key, u32 size of the value, key, value: as many as the client
+ * asks for, or fewer if they are long. value_size is 1 if no record follows them. The client asks
+ * for more with NB_WIRE_AFTER and the last key, so the server keeps nothing of a scan, and a scan
+ * of several answers does not see one version of the data.
+ *
  * View. Each batch carries the number of the view that the client knows. If the server's is
  * another one, it does nothing and answers one batch with the status NB_WIRE_VIEW, the new view
  * and the same count, without answers; the client sends these requests again. The view changes
@@ -59,12 +66,16 @@ enum {
 	NB_WIRE_SETTLE = 3,     /* nb_engine.flush up to `count`, NB_SETTLE_* */
 	NB_WIRE_CHECKPOINT = 4, /* nb_engine.checkpoint */
 	NB_WIRE_STATS = 5,      /* lines "name TAB unit TAB kind TAB value" */
+	NB_WIRE_SCAN = 6,       /* some records in their order, see above */
 	NB_WIRE_KINDS
 };
 
 /** Of nb_wire_head.flags. */
 #define NB_WIRE_FIXED (1u << 0)       /* requests: all keys, and all values, have one size */
 #define NB_WIRE_MAY_BE_LATE (1u << 1) /* requests: the client takes late answers */
+
+/** Of an NB_WIRE_SCAN: the record whose key is given is not wanted, it was the last one. */
+#define NB_WIRE_AFTER (1u << 8)
 
 /** Of an answer: nb_wire_head.flags is the status. */
 enum {

@@ -135,6 +135,7 @@ do_scan(const struct call *call)
 	if (from == 0)
 		conn->scan_key.size = 0;
 	window_finish(call->window, call->out);
+	call->window->counts.scans++;
 	int rc = scan_some(call, &scan);
 	if (rc < 0) {
 		add_error(call, window_failure(call->window, rc));

@@ -2,9 +2,8 @@
 /*
  * The threads of a server: each waits for its connections with epoll and takes no lock.
  *
- * Waiting. Falling asleep and waking up takes longer than a request. With the option spin a
- * thread polls for so long without sleeping; on a CPU that it shares this only takes time from
- * the clients.
+ * Waiting. Falling asleep and waking up takes longer than a request. So a thread polls before it
+ * sleeps, up to the time of the option spin, while that pays (plugins/remote/spin.h).
  *
  * While requests are in flight (async.h) a thread alternates between its connections and waits of
  * REAP_NS for the engine, since one call cannot wait for both.
@@ -103,26 +102,44 @@ may_sleep(struct thread *thread)
 	return transport->may_sleep == NULL || transport->may_sleep(thread);
 }
 
+/** Events without waiting; true: there are some, or news. */
+static bool
+look(struct thread *thread, struct epoll_event *events, int *count)
+{
+	*count = epoll_wait(thread->epoll, events, EVENTS, 0);
+	return *count != 0 || has_news(thread);
+}
+
+/** Poll without sleeping, while that pays. true: something came. */
+static bool
+spin(struct thread *thread, struct epoll_event *events, int *count)
+{
+	if (!spin_begin(&thread->spin, clock_monotonic()))
+		return false;
+	do {
+		if (look(thread, events, count)) {
+			spin_end(&thread->spin);
+			return true;
+		}
+	} while (spin_goes_on(&thread->spin, clock_monotonic()));
+	return false;
+}
+
 /** Events that are there, or came within the time to spin, or then after a sleep. */
 static int
 wait_events(struct thread *thread, struct epoll_event *events)
 {
 	const struct server *server = thread->server;
-	uint64_t spin_ns = server->options.spin_ns;
-	int count = epoll_wait(thread->epoll, events, EVENTS, 0);
-	if (count != 0 || has_news(thread))
-		return count;
 	struct async *async = thread->window.async;
+	int count;
+	if (look(thread, events, &count))
+		return count;
 	if (async != NULL && async->count > 0) {
 		async_reap(async, REAP_NS);
 		return 0;
 	}
-	for (uint64_t begin_ns = spin_ns > 0 ? clock_monotonic() : 0;
-		spin_ns > 0 && clock_monotonic() - begin_ns < spin_ns;) {
-		count = epoll_wait(thread->epoll, events, EVENTS, 0);
-		if (count != 0 || has_news(thread))
-			return count;
-	}
+	if (spin(thread, events, &count))
+		return count;
 	if (!may_sleep(thread))
 		return 0;
 	if (server->engine.tick == NULL)

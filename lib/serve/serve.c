@@ -195,6 +195,7 @@ create_thread(struct server *server, uint32_t id)
 	thread->server = server;
 	thread->id = id;
 	window_create(&thread->window, &server->engine, &server->gate, id);
+	spin_create(&thread->spin, server->options.spin_ns);
 	thread->read = malloc(READ_SIZE);
 	if (server->options.is_async != 0) {
 		thread->window.async = async_new(&thread->window);
@@ -285,6 +286,19 @@ emit_stat(void *to, const char *name, const char *unit, uint32_t kind, uint64_t 
 		errand->number = value;
 }
 
+/** How the server's threads have waited, beside the engine's counters. */
+static void
+emit_waits(const struct server *server, struct errand *errand)
+{
+	uint64_t polled = 0, slept = 0;
+	for (uint32_t i = 0; i < server->options.threads; i++) {
+		polled += server->threads[i].spin.polled;
+		slept += server->threads[i].spin.slept;
+	}
+	emit_stat(errand, "serve_waits_polled", "waits", NB_STAT_COUNTER, polled);
+	emit_stat(errand, "serve_waits_slept", "waits", NB_STAT_COUNTER, slept);
+}
+
 /** A database that is a directory is made anew. */
 static int
 reset(struct server *server)
@@ -305,6 +319,7 @@ do_errand(struct server *server, struct errand *errand)
 	case NB_WIRE_STATS:
 		errand->number = UINT64_MAX;
 		engine->stats(server->db, emit_stat, errand);
+		emit_waits(server, errand);
 		return NB_OK;
 	case NB_WIRE_SETTLE:
 		return engine->flush(server->db, errand->upto);
@@ -498,6 +513,7 @@ sum_up(const struct server *server, struct nb_serve_report *report)
 		for (uint32_t verb = 0; verb < VERB_KINDS; verb++)
 			report->verbs[verb] += counts->verbs[verb];
 		report->batches += counts->batches;
+		report->scans += counts->scans;
 		report->failures += counts->failures;
 		report->dropped += thread->dropped;
 		report->bytes_in += thread->bytes_in;

@@ -15,6 +15,8 @@
 #include "serve/resp.h"
 #include "serve/window.h"
 
+#include "../../plugins/remote/spin.h"
+
 enum {
 	READ_SIZE = 64 * 1024,     /* of one read */
 	OUTPUT_PAUSE = 256 * 1024, /* bytes to be sent after which no more requests are done */
@@ -110,6 +112,7 @@ struct thread {
 	uint32_t id;
 	void *of_transport;
 	int epoll, wake;
+	struct spin spin;
 	struct conn *mailbox; /* atomic: connections that were accepted for it */
 	uint64_t load;        /* atomic: connections that it has or will have */
 	struct conn *conns;

@@ -33,6 +33,7 @@ struct serve_counts {
 	uint64_t verbs[VERB_KINDS];
 	uint64_t failures; /* answers that were failures of the engine */
 	uint64_t batches;  /* windows */
+	uint64_t scans;    /* answers with records of a scan */
 };
 
 struct async;

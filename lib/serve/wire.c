@@ -89,6 +89,13 @@ break_off(struct conn *conn, const char *text)
 	return 0;
 }
 
+/** Without an order there is no place from which a scan could go on. */
+static bool
+has_scan(const struct nb_engine *engine)
+{
+	return engine->scan_open != NULL && (engine->caps & NB_CAP_ORDERED) != 0;
+}
+
 static uint32_t
 kinds_of(const struct server *server)
 {
@@ -96,7 +103,8 @@ kinds_of(const struct server *server)
 	return 1u << NB_WIRE_BATCH | (server->options.may_reset ? 1u << NB_WIRE_RESET : 0) |
 		(engine->flush != NULL ? 1u << NB_WIRE_SETTLE : 0) |
 		(engine->checkpoint != NULL ? 1u << NB_WIRE_CHECKPOINT : 0) |
-		(engine->stats != NULL ? 1u << NB_WIRE_STATS : 0);
+		(engine->stats != NULL ? 1u << NB_WIRE_STATS : 0) |
+		(has_scan(engine) ? 1u << NB_WIRE_SCAN : 0);
 }
 
 static size_t
@@ -383,6 +391,95 @@ begin_batch(struct conn *conn, const struct nb_wire_head *head)
 	return sizeof(*head);
 }
 
+/* ---- scans ---- */
+
+enum { SCAN_BYTES = 64 * 1024 /* of an answer, after which it ends */ };
+
+/** Records from the open scan; *more: the client may ask for those that follow. */
+static int
+add_records(struct conn *conn, const struct nb_wire_head *head, struct nb_slice from,
+	uint32_t *count, bool *more)
+{
+	struct window *window = &conn->thread->window;
+	struct bytes *out = &conn->thread->out;
+	size_t begin = out->size;
+	struct nb_slice key, value;
+	int rc = NB_OK;
+	while (*count < head->count && out->size - begin < SCAN_BYTES) {
+		rc = window->engine->scan_next(window->session, &key, &value);
+		if (rc != NB_OK)
+			break;
+		if ((head->flags & NB_WIRE_AFTER) != 0 && key.size == from.size &&
+			memcmp(key.data, from.data, from.size) == 0)
+			continue;
+		if ((head->flags & NB_SCAN_KEYS_ONLY) != 0)
+			value.size = 0;
+		uint32_t sizes[] = {(uint32_t)key.size, (uint32_t)value.size};
+		bytes_add(out, sizes, sizeof(sizes));
+		bytes_add(out, key.data, key.size);
+		bytes_add(out, value.data, value.size);
+		++*count;
+	}
+	*more = rc == NB_OK;
+	return rc == NB_NOT_FOUND ? NB_OK : rc;
+}
+
+static int
+scan(struct conn *conn, const struct nb_wire_head *head, struct nb_slice from, uint32_t *count,
+	bool *more)
+{
+	struct window *window = &conn->thread->window;
+	const struct nb_engine *engine = window->engine;
+	struct nb_scan_args args = {.size = sizeof(args),
+		.flags = head->flags & (NB_SCAN_BACKWARD | NB_SCAN_KEYS_ONLY),
+		.from = from,
+		.limit = (uint64_t)head->count + 1};
+	int rc = engine->scan_open(window->session, &args);
+	if (rc != NB_OK)
+		return rc;
+	rc = add_records(conn, head, from, count, more);
+	int closed = engine->scan_close(window->session);
+	return rc != NB_OK ? rc : closed;
+}
+
+static void
+serve_scan(struct conn *conn, const struct nb_wire_head *head, struct nb_slice from)
+{
+	struct thread *thread = conn->thread;
+	struct bytes *out = &thread->out;
+	struct window *window = &thread->window;
+	size_t frame = out->size;
+	uint32_t count = 0;
+	bool more = false;
+	error_set(NB_OK, "%s", "");
+	add_frame(conn, NB_WIRE_SCAN, NB_WIRE_DONE, 0, NULL, 0);
+	gate_enter(window->gate, window->id);
+	int rc = scan(conn, head, from, &count, &more);
+	gate_leave(window->gate, window->id);
+	window->counts.scans++;
+	if (rc != NB_OK) {
+		const char *text = window_failure(window, rc);
+		out->size = frame;
+		add_frame(conn, NB_WIRE_SCAN, NB_WIRE_FAILED, rc < 0 ? rc : NB_FAIL, text,
+			strlen(text));
+		return;
+	}
+	if (out->is_failed)
+		return;
+	struct nb_wire_head answer;
+	memcpy(&answer, out->data + frame, sizeof(answer));
+	answer.count = (uint32_t)(out->size - frame - sizeof(answer));
+	answer.key_size = count;
+	answer.value_size = !more;
+	memcpy(out->data + frame, &answer, sizeof(answer));
+}
+
+static void
+refuse_kind(struct conn *conn, uint32_t kind, const char *text)
+{
+	add_frame(conn, kind, NB_WIRE_FAILED, NB_UNSUPPORTED, text, strlen(text));
+}
+
 static size_t
 begin_errand(struct conn *conn, const struct nb_wire_head *head)
 {
@@ -391,7 +488,7 @@ begin_errand(struct conn *conn, const struct nb_wire_head *head)
 			? "the server does not allow its data to be removed: start it with "
 			  "--allow-reset"
 			: "the engine has no such verb";
-		add_frame(conn, head->kind, NB_WIRE_FAILED, NB_UNSUPPORTED, text, strlen(text));
+		refuse_kind(conn, head->kind, text);
 		return sizeof(*head);
 	}
 	thread_send_errand(conn, head->kind, head->count);
@@ -399,7 +496,25 @@ begin_errand(struct conn *conn, const struct nb_wire_head *head)
 }
 
 static size_t
-begin_request(struct conn *conn, const char *bytes)
+begin_scan(struct conn *conn, const struct nb_wire_head *head, const char *bytes, size_t size)
+{
+	size_t whole = sizeof(*head) + head->key_size;
+	if (head->key_size > server_key_max(conn->thread->server))
+		return break_off(conn, "the key of a scan is above the limit");
+	conn->need = whole;
+	if (size < whole)
+		return 0;
+	if (has_scan(conn->thread->window.engine))
+		serve_scan(
+			conn, head, (struct nb_slice){bytes + sizeof(*head), head->key_size});
+	else
+		refuse_kind(conn, head->kind, "the engine has no ordered scan");
+	return whole;
+}
+
+/** A frame of which `size` bytes are there. Returns those that were used; 0: it waits or ends. */
+static size_t
+begin_request(struct conn *conn, const char *bytes, size_t size)
 {
 	struct nb_wire_head head;
 	memcpy(&head, bytes, sizeof(head));
@@ -409,6 +524,8 @@ begin_request(struct conn *conn, const char *bytes)
 		return greet(conn, &head);
 	if (!conn->wire.has_greeted)
 		return break_off(conn, "the first frame must be a hello");
+	if (head.kind == NB_WIRE_SCAN)
+		return begin_scan(conn, &head, bytes, size);
 	return head.kind == NB_WIRE_BATCH ? begin_batch(conn, &head)
 					  : begin_errand(conn, &head);
 }
@@ -428,7 +545,10 @@ wire_serve(struct conn *conn, const char *bytes, size_t size)
 		conn->need = sizeof(struct nb_wire_head);
 		if (size - used < conn->need || conn->async.first != NULL)
 			break;
-		used += begin_request(conn, bytes + used);
+		size_t some = begin_request(conn, bytes + used, size - used);
+		if (some == 0)
+			break;
+		used += some;
 	}
 	return used;
 }

@@ -637,22 +637,35 @@ link_take(struct link *link, struct nb_completion *out, size_t room, size_t *cou
 /* ---- frames for the whole database ---- */
 
 int
+link_exchange(
+	struct link *link, struct nb_wire_head *head, struct nb_slice key, struct buffer *text)
+{
+	char *to = stream_room(&link->stream, HEAD + key.size);
+	if (to == NULL)
+		return NB_FAIL;
+	memcpy(to, head, HEAD);
+	put_bytes(to + HEAD, key);
+	stream_wrote(&link->stream, HEAD + key.size);
+	int rc = stream_flush(&link->stream, ADMIN_NS);
+	if (rc == NB_OK)
+		rc = receive_head(link, head, ADMIN_NS);
+	if (rc == NB_OK)
+		rc = receive_text(link, head->count, text, ADMIN_NS);
+	if (rc != NB_OK || head->flags == NB_WIRE_DONE)
+		return rc;
+	if (head->flags == NB_WIRE_FAILED)
+		return link->host->fail(
+			head->key_size == (uint32_t)-NB_UNSUPPORTED ? NB_UNSUPPORTED : NB_FAIL,
+			"%s: %s", link->stream.address, text->data);
+	return stream_fail(&link->stream, "%s", text->data);
+}
+
+int
 link_ask(struct link *link, uint32_t kind, uint32_t upto, struct buffer *text)
 {
 	struct nb_wire_head head = {.magic = NB_WIRE_MAGIC,
 		.kind = (uint8_t)kind,
 		.count = upto,
 		.view = link->view};
-	int rc = send_head(link, &head, ADMIN_NS);
-	if (rc == NB_OK)
-		rc = receive_head(link, &head, ADMIN_NS);
-	if (rc == NB_OK)
-		rc = receive_text(link, head.count, text, ADMIN_NS);
-	if (rc != NB_OK || head.flags == NB_WIRE_DONE)
-		return rc;
-	if (head.flags == NB_WIRE_FAILED)
-		return link->host->fail(
-			head.key_size == (uint32_t)-NB_UNSUPPORTED ? NB_UNSUPPORTED : NB_FAIL,
-			"%s: %s", link->stream.address, text->data);
-	return stream_fail(&link->stream, "%s", text->data);
+	return link_exchange(link, &head, (struct nb_slice){NULL, 0}, text);
 }

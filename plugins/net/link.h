@@ -90,4 +90,12 @@ link_take(struct link *link, struct nb_completion *out, size_t room, size_t *cou
 int
 link_ask(struct link *link, uint32_t kind, uint32_t upto, struct buffer *text);
 
+/**
+ * A frame that is no batch, with `key` after its head, and its answer: *head and `text`. Nothing is
+ * in flight. NB_OK, or a failure, which may be the engine's.
+ */
+int
+link_exchange(
+	struct link *link, struct nb_wire_head *head, struct nb_slice key, struct buffer *text);
+
 #endif /* NET_LINK_H */

@@ -7,12 +7,13 @@
  * requests of a submit, a multi_get or a batch are one batch for each server.
  *
  * What the served engine can do is known when it is connected to, and this table is there before.
- * So it has what every engine can do behind a server: no scan, no order, no transactions. An
- * insert and a merge that the engine has not are done by the server.
+ * So it has what every engine can do behind a server, and ordered scans if the option scan says
+ * so. The server does an insert and a merge that the engine has not.
  */
 #include "../remote/address.h"
 #include "../remote/stream_fabric.h"
 #include "link.h"
+#include "scan.h"
 
 static const struct nb_engine engine;
 
@@ -22,8 +23,10 @@ struct nb_db {
 	uint32_t target_count;
 	uint32_t inflight_ops;
 	uint64_t inflight_bytes, value_size;
+	bool has_scan;
 	struct stream_options stream;
-	struct link *links; /* of this thread, for what concerns whole databases */
+	uint64_t polled, slept; /* atomic: waits of sessions, see remote/spin.h */
+	struct link *links;     /* of this thread, for what concerns whole databases */
 	struct buffer text;
 };
 
@@ -31,10 +34,12 @@ struct nb_session {
 	struct nb_db *db;
 	struct link *links;
 	struct stream **streams;
+	uint64_t waits;
 	uint32_t count, next;  /* next: the link whose answers are taken first */
 	uint64_t limit, taken; /* requests in flight, at most and now */
 	uint64_t bytes, bytes_max;
 	struct nb_completion *completions; /* of multi_get and batch */
+	struct scan scan;
 	/* answers that came while a single verb waited: reap tells them next */
 	struct nb_completion *early;
 	size_t early_count, early_told;
@@ -46,14 +51,20 @@ struct nb_session {
 		"threads of a server that mininb starts itself") \
 	X(PERSISTENT, BOOL, "persistent", "no", \
 		"the served engine keeps its data: a run uses what a load has stored") \
+	X(SCAN, BOOL, "scan", "no", "the served engine is ordered: scans, one server only") \
 	X(TRANSPORT, CHOICE, "transport", "sockets", "sockets|ofi", \
 		"how to connect: sockets, or ofi for libfabric") \
-	X(SPIN, TIME, "spin", "0s", 0, 0, "poll for so long without sleeping, then sleep")
+	X(SPIN, TIME, "spin", "50us", 0, 0, \
+		"poll for up to so long before each sleep, while that pays; 0s: never")
 enum { OPTIONS(OPTION_ID) };
 static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
 enum { SOCKETS, OFI }; /* choices of `transport` */
-enum { INFLIGHT_DEFAULT = 64, TOGETHER = 1024 /* requests of a multi_get or batch */ };
+enum {
+	INFLIGHT_DEFAULT = 64,
+	TOGETHER = 1024,    /* requests of a multi_get or batch */
+	WAITS_COUNTED = 256 /* between two updates of the database's counters */
+};
 
 static const char *
 version(void)
@@ -76,6 +87,10 @@ check_server(const struct nb_db *db, const struct nb_open_args *args, const stru
 		return db->host->fail(NB_UNSUPPORTED,
 			"%s: the server has durability %s; start it with --durability=%s",
 			address, levels[hello->durability], levels[args->durability]);
+	if (db->has_scan && (hello->kinds & 1u << NB_WIRE_SCAN) == 0)
+		return db->host->fail(NB_UNSUPPORTED,
+			"%s: the served engine %s has no ordered scan; leave -o scan=yes out",
+			address, hello->engine);
 	if (args->key_size > hello->key_size_max)
 		return db->host->fail(NB_UNSUPPORTED, "%s: %s takes keys of at most %llu bytes",
 			address, hello->engine, (unsigned long long)hello->key_size_max);
@@ -123,6 +138,9 @@ static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
+	if (args->target_count > 1 && args->options != NULL && args->options[SCAN].u64 != 0)
+		return host->fail(NB_UNSUPPORTED,
+			"net scans one server only, since several have parts of the keys; leave -o scan=yes out");
 	if (args->target_count == 0)
 		return host->fail(NB_UNSUPPORTED,
 			"net needs the address of a mininb serve: use --servers=HOST:PORT");
@@ -135,9 +153,11 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		.inflight_ops = args->inflight_ops,
 		.inflight_bytes = args->inflight_bytes,
 		.value_size = args->value_size,
+		.stream.has_adaptive_spin = true,
 		.stream.spin_ns = args->options != NULL ? args->options[SPIN].u64 : 0};
 	if (args->options != NULL && args->options[TRANSPORT].u64 == OFI)
 		db->stream.connect = stream_fabric_connect;
+	db->has_scan = args->options != NULL && args->options[SCAN].u64 != 0;
 	int rc = open_links(&db->links, db, 1);
 	for (uint32_t i = 0; rc == NB_OK && i < db->target_count; i++)
 		rc = check_server(db, args, &db->links[i]);
@@ -191,6 +211,10 @@ emit_line(const struct nb_db *db, uint32_t server, char *line, nb_stat_emit emit
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {
+	emit(to, "client_waits_polled", "waits", NB_STAT_COUNTER,
+		__atomic_load_n(&db->polled, __ATOMIC_RELAXED));
+	emit(to, "client_waits_slept", "waits", NB_STAT_COUNTER,
+		__atomic_load_n(&db->slept, __ATOMIC_RELAXED));
 	for (uint32_t i = 0; i < db->target_count; i++) {
 		if (link_ask(&db->links[i], NB_WIRE_STATS, 0, &db->text) != NB_OK)
 			continue; /* it has none; a broken connection is told by the next verb */
@@ -202,13 +226,27 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 
 /* --- sessions --- */
 
+/** Add a session's counters to those of its database. */
+static void
+count_waits(struct nb_session *session)
+{
+	for (uint32_t i = 0; session->links != NULL && i < session->count; i++) {
+		struct spin *spin = &session->links[i].stream.spin;
+		__atomic_fetch_add(&session->db->polled, spin->polled, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&session->db->slept, spin->slept, __ATOMIC_RELAXED);
+		spin->polled = spin->slept = 0;
+	}
+}
+
 static int
 session_close(struct nb_session *session)
 {
+	count_waits(session);
 	close_links(session->links, session->count);
 	free(session->streams);
 	free(session->completions);
 	free(session->early);
+	scan_destroy(&session->scan);
 	free(session);
 	return NB_OK;
 }
@@ -339,6 +377,8 @@ static int
 wait_all(struct nb_session *session, uint64_t timeout_ns)
 {
 	size_t came;
+	if (++session->waits % WAITS_COUNTED == 0)
+		count_waits(session);
 	if (session->count == 1)
 		return stream_wait(
 			session->streams[0], session->links[0].need, timeout_ns, &came);
@@ -599,6 +639,27 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	return rc == NB_OK ? found.rc : rc;
 }
 
+/* --- scans --- */
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	int rc = session->taken > 0 ? take_early(session) : NB_OK;
+	return rc == NB_OK ? scan_begin(&session->scan, &session->links[0], args) : rc;
+}
+
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	return scan_step(&session->scan, key, value);
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	return NB_OK;
+}
+
 /* --- the table --- */
 
 static const struct nb_engine *
@@ -621,12 +682,14 @@ variant(const struct nb_option_value *values);
 	(NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_PERIODIC) | \
 		NB_DUR_BIT(NB_DUR_COMMIT))
 
-/* is_kept: `persistent`; is_ofi: `transport`. Both are 0 or 1. */
-#define NET_ENGINE(is_kept, is_ofi) \
+/* is_kept: `persistent`; is_ofi: `transport`; has_scan: `scan`. Each is 0 or 1. */
+#define NET_ENGINE(is_kept, is_ofi, has_scan) \
 	{ \
 		ENGINE_BASE("net"), ENGINE_RECORDS, \
 			.summary = "client of mininb serve", .licence = "BSD-2-Clause", \
-			.home = "part of mininb", .caps = (is_kept) ? KEPT_CAPS : NET_CAPS, \
+			.home = "part of mininb", \
+			.caps = ((is_kept) ? KEPT_CAPS : NET_CAPS) | \
+			((has_scan) ? NB_CAP_ORDERED : 0), \
 			.durabilities = (is_kept) ? KEPT_LEVELS : NB_DUR_BIT(NB_DUR_NONE), \
 			.auto_durability = (is_kept) ? NB_DUR_PROCESS : NB_DUR_NONE, \
 			.key_size_max = 1u << 20, .value_size_max = 1u << 30, \
@@ -634,22 +697,26 @@ variant(const struct nb_option_value *values);
 			.release = release, .insert = insert, .batch = batch, \
 			.multi_get = multi_get, .submit = submit, .reap = reap, \
 			.flush = flush, .stats = stats, .execute = execute, .merge = merge, \
-			.reset = reset, .variant = variant, \
+			.reset = reset, .scan_open = (has_scan) ? scan_open : NULL, \
+			.scan_next = (has_scan) ? scan_next : NULL, \
+			.scan_close = (has_scan) ? scan_close : NULL, .variant = variant, \
 			.server = (is_ofi) ? OFI_SERVER : SOCKET_SERVER \
 	}
 
-static const struct nb_engine engine = NET_ENGINE(0, 0);
+static const struct nb_engine engine = NET_ENGINE(0, 0, 0);
 
 /* By the bits of what their options change. */
-enum { IS_KEPT = 1, IS_OFI = 2 };
-static const struct nb_engine variants[] = {
-	NET_ENGINE(0, 0), NET_ENGINE(1, 0), NET_ENGINE(0, 1), NET_ENGINE(1, 1)};
+enum { IS_KEPT = 1, IS_OFI = 2, HAS_SCAN = 4 };
+static const struct nb_engine variants[] = {NET_ENGINE(0, 0, 0), NET_ENGINE(1, 0, 0),
+	NET_ENGINE(0, 1, 0), NET_ENGINE(1, 1, 0), NET_ENGINE(0, 0, 1), NET_ENGINE(1, 0, 1),
+	NET_ENGINE(0, 1, 1), NET_ENGINE(1, 1, 1)};
 
 static const struct nb_engine *
 variant(const struct nb_option_value *values)
 {
 	return &variants[(values[PERSISTENT].u64 != 0 ? IS_KEPT : 0) |
-		(values[TRANSPORT].u64 == OFI ? IS_OFI : 0)];
+		(values[TRANSPORT].u64 == OFI ? IS_OFI : 0) |
+		(values[SCAN].u64 != 0 ? HAS_SCAN : 0)];
 }
 
 NB_ENGINE_PLUGIN(engine)

@@ -240,9 +240,10 @@ stream_adopt(struct stream *stream, const struct nb_host *host, const char *addr
 	*stream = (struct stream){.host = host,
 		.address = address,
 		.fd = fd,
-		.spin_ns = options->spin_ns,
+		.spin_ns = options->has_adaptive_spin ? 0 : options->spin_ns,
 		.out = {.room = OUT_ROOM},
 		.in = {.room = IN_ROOM}};
+	spin_create(&stream->spin, options->has_adaptive_spin ? options->spin_ns : 0);
 	set_tcp_options(fd);
 	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 	stream->out.bytes = malloc(OUT_ROOM);
@@ -512,6 +513,19 @@ spin(struct stream *stream, size_t need, uint64_t deadline_ns, size_t *came)
 	return rc;
 }
 
+/** Likewise, in a wait that spin_begin() allows, and whose deadline is later than its limit. */
+static int
+spin_while_useful(struct stream *stream, size_t need, size_t *came)
+{
+	int rc = NB_OK;
+	do {
+		rc = push_and_pull(stream, need, came);
+	} while (rc == NB_OK && *came == 0 && spin_goes_on(&stream->spin, stream_now_ns()));
+	if (*came > 0)
+		spin_end(&stream->spin);
+	return rc;
+}
+
 static int
 sleep_once(struct stream *stream, size_t need, uint64_t left_ns, size_t *came)
 {
@@ -526,8 +540,10 @@ stream_wait(struct stream *stream, size_t need, uint64_t timeout_ns, size_t *cam
 {
 	int rc = NB_OK;
 	*came = 0;
-	if (timeout_ns < LONG_SLEEP_NS || stream->spin_ns > 0 || stream_unsent(stream) > 0 ||
-		stream->io != NULL)
+	if (timeout_ns > stream->spin.limit_ns && spin_begin(&stream->spin, stream_now_ns()))
+		rc = spin_while_useful(stream, need, came);
+	else if (timeout_ns < LONG_SLEEP_NS || stream->spin_ns > 0 ||
+		stream_unsent(stream) > 0 || stream->io != NULL)
 		rc = push_and_pull(stream, need, came);
 	if (rc != NB_OK || *came > 0 || timeout_ns == 0)
 		return rc;

@@ -11,6 +11,8 @@
  * Failures. Each message names the address. A failure ends the stream: later calls fail with
  * the same message. A stream belongs to one thread.
  */
+#include "spin.h"
+
 #include <mininb/engine.h>
 
 #include <stdbool.h>
@@ -37,6 +39,7 @@ struct stream_io {
 struct stream_options {
 	uint64_t connect_ns;      /* time to connect; 0: 10 seconds */
 	uint64_t spin_ns;         /* read the socket without sleeping for so long, then sleep */
+	bool has_adaptive_spin;   /* only while that pays: see spin.h */
 	const char *default_port; /* of an address without a port; NULL: it must have one */
 	/** Connects instead of a socket: see stream_fabric.h. */
 	int (*connect)(struct stream *stream, const struct nb_host *host, const char *address,
@@ -59,8 +62,9 @@ struct stream {
 	int fd;                     /* can be read if something may have come */
 	const struct stream_io *io; /* NULL: the socket itself */
 	void *of_io;
-	bool is_lent; /* bytes before in.begin must not move */
-	uint64_t spin_ns;
+	bool is_lent;      /* bytes before in.begin must not move */
+	uint64_t spin_ns;  /* in any wait */
+	struct spin spin;  /* of a stream that has_adaptive_spin */
 	uint64_t sleep_ns; /* the socket's own receive time-out, as set */
 	struct stream_buffer out, in;
 	void *retired; /* lent buffers that were too small, one pointing to the next */

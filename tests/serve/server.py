@@ -105,7 +105,8 @@ def command(*words):
 # ---- the compact protocol, see mininb/wire.h ----
 
 MAGIC = 0xb5
-HELLO, BATCH, RESET, SETTLE, CHECKPOINT, STATS = range(6)
+HELLO, BATCH, RESET, SETTLE, CHECKPOINT, STATS, SCAN = range(7)
+SCAN_BACKWARD, SCAN_KEYS_ONLY, SCAN_AFTER = 1, 2, 256
 GET, PUT, DEL, INSERT, MERGE, EXECUTE = range(6)
 FIXED, MAY_BE_LATE, SIZED, LATE = 1, 2, 5, 6
 DONE, VIEW, FAILED, BROKEN, FOLLOWS = range(5)
@@ -183,6 +184,21 @@ class Wire:
                 assert number not in out, (number, out)
                 out[number] = answer
         return [out[i] for i in range(len(verbs))], late
+
+    def scan(self, flags, key, count):
+        """Records, and whether no record follows them."""
+        self.sock.sendall(head(SCAN, flags, count, self.view, len(key)) + key)
+        frame = self.head()
+        body = receive(self.sock, frame['count'])
+        assert frame['kind'] == SCAN and frame['flags'] == DONE, (frame, body)
+        out, at = [], 0
+        for _ in range(frame['key_size']):
+            key_size, value_size = struct.unpack_from('<II', body, at)
+            at += 8 + key_size + value_size
+            out.append((body[at - value_size - key_size:at - value_size],
+                        body[at - value_size:at]))
+        assert at == len(body)
+        return out, frame['value_size'] == 1
 
     def ask(self, *records):
         """Requests with their sizes, (verb, key, value, operand), in one batch."""

@@ -63,6 +63,9 @@ def await_files(server, most):
     """Until the server has at most so many open files; returns how many it has."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
+        if server.process.poll() is not None:
+            server.stop()
+            raise AssertionError(f'status {server.process.returncode}: {server.errors}')
         count = len(os.listdir(f'/proc/{server.process.pid}/fd'))
         if count <= most or time.monotonic() > deadline:
             return count

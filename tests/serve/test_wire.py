@@ -12,7 +12,7 @@ import unittest
 
 from server import (HELLO_BODY, BATCH, BROKEN, CHECKPOINT, DEL, DONE, EXECUTE, FAILED, FIXED,
                     FOLLOWS, GET, HELLO, INSERT, LATE, MAY_BE_LATE, MERGE, PUT, RESET, SETTLE,
-                    STATS, VIEW, Server, Wire, command, has_engine, head, receive, receive_all,
+                    SCAN, SCAN_AFTER, SCAN_BACKWARD, SCAN_KEYS_ONLY, STATS, VIEW, Server, Wire, command, has_engine, head, receive, receive_all,
                     record)
 
 MININB = os.environ['MININB']
@@ -152,6 +152,50 @@ class Protocol(unittest.TestCase):
             server.stop()
             self.assertIn('dropped 10', server.report)
 
+    def test_a_scan_goes_on_after_the_last_key(self):
+        data = [(b'%05d' % i, b'v' * (i % 90)) for i in range(3000)]
+        with Server('--driver=memory') as server, Server('--driver=null') as unordered:
+            wire = Wire(server)
+            self.assertEqual(wire.scan(0, b'', 10), ([], True))
+            for first in range(0, len(data), 500):
+                wire.ask(*((PUT, k, v) for k, v in data[first:first + 500]))
+            for flags in (0, SCAN_BACKWARD, SCAN_KEYS_ONLY):
+                wanted = data[::-1] if flags == SCAN_BACKWARD else data
+                if flags == SCAN_KEYS_ONLY:
+                    wanted = [(k, b'') for k, v in data]
+                heard, is_last = wire.scan(flags, b'', 7)
+                while not is_last:
+                    more, is_last = wire.scan(flags | SCAN_AFTER, heard[-1][0], 999)
+                    heard += more
+                self.assertEqual(heard, wanted)
+            self.assertEqual(wire.scan(0, b'00100', 2), (data[100:102], False))
+            self.assertEqual(wire.scan(SCAN_AFTER, b'001', 2), (data[100:102], False))
+            # an answer has some 64 KiB, however many records were asked for
+            many, is_last = wire.scan(0, b'', 1 << 20)
+            self.assertFalse(is_last)
+            self.assertEqual(many, data[:len(many)])
+            # one that comes in pieces waits for requests before it
+            batch = head(BATCH, 0, 1, wire.view) + record(PUT, b'0', b'first')
+            scan = head(SCAN, 0, 1, wire.view, 1) + b'0'
+            wire.sock.sendall(batch + scan[:-1])
+            self.assertEqual(wire.answers([PUT]), [0])
+            wire.sock.sendall(scan[-1:])
+            self.assertEqual(receive(wire.sock, wire.head()['count'])[8:], b'0first')
+            wire.sock.sendall(head(SCAN, 0, 1, wire.view, 1 << 30))
+            self.assertEqual(wire.head()['flags'], BROKEN)
+            wire = Wire(unordered)
+            wire.sock.sendall(head(SCAN, 0, 1, wire.view))
+            frame = wire.head()
+            self.assertEqual(frame['flags'], FAILED)
+            self.assertEqual(receive(wire.sock, frame['count']), b'the engine has no ordered scan')
+            at = ['-d', 'net', '-o', 'scan=yes', '--path', server.path + '/c', '--records=10',
+                  '--scan=100', '--count=10']
+            done = mininb('run', *at, '--servers=' + unordered.address, status=1)
+            self.assertIn('null has no ordered scan; leave -o scan=yes out', done.stderr)
+            done = mininb('run', *at, f'--servers={server.address},{unordered.address}', status=1)
+            self.assertIn('net scans one server only', done.stderr)
+
+
 
 class Async(unittest.TestCase):
     def test_a_request_that_waits_delays_no_other_connection(self):
@@ -262,15 +306,15 @@ def mininb(*words, status=0):
 
 class Net(unittest.TestCase):
     def test_it_keeps_the_promises_of_the_plugin_interface(self):
-        engines = [(['--driver=memory', '--threads=2'], '--seed=1')]
+        engines = [(['--driver=memory', '--threads=2'], ['--seed=1', '-o', 'scan=yes'])]
         if has_engine('lmdb'):
             # without an insert of its own, and a disk that may be slow
             engines.append((['--driver=lmdb', '--durability=process', '-o', 'map_size=64MiB'],
-                            '--only=insert'))
+                            ['--only=insert']))
         for words, only in engines:
             with Server(*words, '--allow-reset', listen='unix:{dir}/s') as server:
                 done = mininb('check', '-d', 'net', '--servers=' + server.address, '--path',
-                              server.path, only)
+                              server.path, *only)
                 self.assertIn(' 0 broken', done.stdout)
 
     def test_a_run_with_requests_in_flight_on_two_servers_verifies_its_data(self):
