@@ -98,7 +98,7 @@ draw_key(unsigned char *to, uint32_t table)
 	if (table == EDGES)
 		size += put_id(to + size);
 	if (table == EDGES)
-		to[size++] = (unsigned char)(draw(3) * 100);
+		to[size++] = (unsigned char)(draw(3) == 0 ? 100 : draw(3));
 	if (table != COUNTERS)
 		return (struct nb_slice){to, size};
 	to[size++] = (unsigned char)(draw(2) * 255);
@@ -232,6 +232,8 @@ draw_step(struct nb_step *step, unsigned char *key, unsigned char *value, bool r
 		step->operand = splitmix64_next(&seed);
 	if (step->verb == NB_STEP_PREFIX_EMPTY)
 		step->key = draw_prefix(key);
+	if (step->verb == NB_STEP_PREFIX_EMPTY && key[0] == 'e' && step->key.size < 18)
+		step->operand = draw(8); /* a set of types */
 	if (step->verb == NB_STEP_GET)
 		step->value = (struct nb_slice){0};
 }

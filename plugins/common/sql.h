@@ -126,6 +126,18 @@ sql_check_tables(const struct nb_host *host, const struct nb_table *tables, uint
 	return NB_OK;
 }
 
+/**
+ * Whether a prefix may ask for keys with some last bytes: the last column of the table's keys is
+ * one byte, and the prefix does not have it.
+ */
+static inline bool
+sql_has_last_byte(const struct nb_table *table, struct nb_slice prefix)
+{
+	uint32_t count = table->key_column_count;
+	return table->key_columns[count - 1].type == NB_COLUMN_U8 &&
+		prefix.size < table->prefix.size + sql_fixed_size(table->key_columns, count);
+}
+
 /* --- keys and values --- */
 
 /** The table that has the key; NULL: none. */

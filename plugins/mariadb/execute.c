@@ -141,6 +141,9 @@ check_step(const struct nb_db *db, struct flying *flying, const struct nb_step *
 		why = "put-if-newer: the value ends before its age";
 	else if (step->verb == NB_STEP_MERGE && !table->can_merge)
 		why = "merge: the table's values are not one column of 8 bytes";
+	else if (step->verb == NB_STEP_PREFIX_EMPTY && step->operand != 0 &&
+		!sql_has_last_byte(table->of, step->key))
+		why = "prefix-empty: a set of last bytes needs a last column of one byte";
 	if (why != NULL)
 		(void)refuse(flying, NB_UNSUPPORTED, why);
 	return why == NULL;
@@ -491,6 +494,22 @@ add_prefix_part(char *to, struct nb_session *session, const struct nb_column *co
 	return add_string(add(add_name(add(to, " AND "), column->name), "<"), end);
 }
 
+/** AND `type` IN (0,2) */
+static char *
+add_last_bytes(char *to, const char *name, uint64_t set)
+{
+	to = add(add_name(add(to, " AND "), name), " IN (");
+	for (uint32_t byte = 0; set >> byte != 0; byte++) {
+		if ((set >> byte & 1) == 0)
+			continue;
+		to = add_number(to, byte);
+		to = add(to, byte < 63 && set >> (byte + 1) != 0 ? "," : "");
+		if (byte == 63)
+			break;
+	}
+	return add(to, ")");
+}
+
 /** Whole columns are equal, what is left of the prefix begins the next one. */
 static char *
 add_prefix_empty(char *to, struct nb_session *session, const struct sql_table *table,
@@ -511,6 +530,9 @@ add_prefix_empty(char *to, struct nb_session *session, const struct sql_table *t
 			to = add_prefix_part(to, session, column, part, size);
 		left = (struct nb_slice){(const char *)left.data + taken, left.size - taken};
 	}
+	if (step->operand != 0)
+		to = add_last_bytes(
+			to, of->key_columns[of->key_column_count - 1].name, step->operand);
 	return add(to, " LIMIT 1");
 }
 

@@ -52,6 +52,9 @@ int
 server_close(struct nb_db *db);
 int
 server_reset(struct nb_db *db);
+
+int
+server_count(struct nb_db *db, uint32_t table, uint64_t *rows);
 int
 server_flush(struct nb_db *db, uint32_t upto);
 void

@@ -974,7 +974,8 @@ variant(const struct nb_option_value *values);
 			.insert = insert, .batch = batch, .multi_get = multi_get, \
 			.submit = submit, .reap = reap, .flush = server_flush, \
 			.stats = server_stats, .execute = execute, .merge = merge, \
-			.reset = server_reset, .variant = variant, .server = server_text \
+			.reset = server_reset, .variant = variant, .server = server_text, \
+			.count = server_count \
 	}
 
 static const struct nb_engine engines[] = {

@@ -461,6 +461,21 @@ server_reset(struct nb_db *db)
 	return rc;
 }
 
+int
+server_count(struct nb_db *db, uint32_t table, uint64_t *rows)
+{
+	char text[256], answer[32];
+	int rc = NB_OK;
+	snprintf(text, sizeof(text), "SELECT COUNT(*) FROM %s", db->tables[table].name.data);
+	*rows = 0;
+	for (uint32_t i = 0; rc == NB_OK && i < db->target_count; i++) {
+		rc = query_text(db, i, text, answer, sizeof(answer));
+		if (rc == NB_OK)
+			*rows += strtoull(answer, NULL, 10);
+	}
+	return rc;
+}
+
 /*
  * The log only: pages are written in the background, and nothing is compacted. It needs the
  * privilege RELOAD.

@@ -163,6 +163,20 @@ database_reset(struct nb_db *db)
 	return rc == NB_OK ? open_tables(db, true) : rc;
 }
 
+int
+database_count(struct nb_db *db, uint32_t table, uint64_t *rows)
+{
+	char text[SQL_NAME_MAX + 32];
+	snprintf(text, sizeof(text), "SELECT count(*) FROM %s", db->tables[table].name);
+	PGresult *result = PQexec(db->conn, text);
+	bool is_counted = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1;
+	if (is_counted)
+		*rows = strtoull(PQgetvalue(result, 0, 0), NULL, 10);
+	PQclear(result);
+	return is_counted ? NB_OK
+			  : db->host->fail(NB_FAIL, "%s: %s", text, PQerrorMessage(db->conn));
+}
+
 /* --- open and close --- */
 
 static int

@@ -158,6 +158,11 @@ struct parameters {
 	int count;
 };
 
+/* --- database.c --- */
+
+int
+database_count(struct nb_db *db, uint32_t table, uint64_t *rows);
+
 /* --- connection.c --- */
 
 int

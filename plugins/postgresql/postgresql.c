@@ -314,6 +314,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 			.flush = database_flush, .checkpoint = database_checkpoint, \
 			.stats = database_stats, .variant = variant, .execute = execute, \
 			.merge = merge, .reset = database_reset, .server = server, \
+			.count = database_count, \
 	}
 
 static const struct nb_engine engines[] = {

@@ -59,8 +59,8 @@ static const char *const templates[STATEMENTS] = {
 	[MARK_HAVE] = MARK "EXISTS (SELECT FROM %T WHERE %=)",
 	[MARK_LACK] = MARK "NOT EXISTS (SELECT FROM %T WHERE %=)",
 	[MARK_NEWER] = MARK "NOT EXISTS (SELECT FROM %T WHERE %= AND %O)",
-	[EMPTY] = "SELECT FROM %T WHERE %P LIMIT 1",
-	[MARK_EMPTY] = MARK "EXISTS (SELECT FROM %T WHERE %P)",
+	[EMPTY] = "SELECT FROM %T WHERE %P AND %F LIMIT 1",
+	[MARK_EMPTY] = MARK "EXISTS (SELECT FROM %T WHERE %P AND %F)",
 };
 
 static const char *const types[] = {
@@ -172,6 +172,21 @@ add_age(struct expansion *by)
 	add(&by->text, "\"%s\" < $%u::int8", age_column(by->table->columns)->name, (*next)++);
 }
 
+/* A set of bytes that the last column may be; 0: it may be any. */
+static void
+add_last_bytes(struct expansion *by)
+{
+	const struct nb_table *columns = by->table->columns;
+	const struct nb_column *last = &columns->key_columns[columns->key_column_count - 1];
+	uint32_t set = by->parameter++;
+	if (last->type == NB_COLUMN_U8)
+		add(&by->text,
+			"($%u::int8 = 0 OR (\"%s\" < 64 AND ($%u::int8 >> \"%s\") & 1 = 1))",
+			set, last->name, set, last->name);
+	else
+		add(&by->text, "$%u::int8 = 0", set);
+}
+
 /* Lists of columns; their forms are those of add_columns(). */
 static const struct {
 	char what;
@@ -225,6 +240,9 @@ expand(struct expansion *by, char what)
 		return;
 	case 'P':
 		add_range(by);
+		return;
+	case 'F':
+		add_last_bytes(by);
 		return;
 	default:
 		add_list(by, what);

@@ -38,6 +38,18 @@ check_age(const struct nb_step *step, const struct table *table)
 	return NULL;
 }
 
+static const char *
+check_prefix(const struct nb_db *db, const struct nb_step *step, struct place *place)
+{
+	if (step->key.size > KEY_SIZE_MAX)
+		return "prefix-empty: the prefix is longer than a key can be";
+	const char *refusal = values_place(db, step->key, place);
+	if (refusal == NULL && step->operand != 0 &&
+		!sql_has_last_byte(place->table->columns, step->key))
+		return "prefix-empty: a set of last bytes needs a last column of one byte";
+	return refusal;
+}
+
 /* NULL, or why the step cannot be done. */
 static const char *
 check_step(const struct nb_db *db, const struct nb_step *step, struct place *place)
@@ -47,9 +59,7 @@ check_step(const struct nb_db *db, const struct nb_step *step, struct place *pla
 	if (step->verb > NB_STEP_PREFIX_EMPTY)
 		return "unknown step";
 	if (step->verb == NB_STEP_PREFIX_EMPTY)
-		return step->key.size > KEY_SIZE_MAX
-			? "prefix-empty: the prefix is longer than a key can be"
-			: values_place(db, step->key, place);
+		return check_prefix(db, step, place);
 	const char *refusal = values_check(
 		db, step->key, has_value ? &step->value : NULL, place);
 	if (refusal != NULL)
@@ -138,6 +148,8 @@ send_mark(struct nb_session *session, struct flying *op, size_t i, const struct 
 	values_add_i32(&with, (int32_t)i);
 	if (step->verb == NB_STEP_PUT_IF_NEWER)
 		add_age(&with, step, place->table);
+	else if (step->verb == NB_STEP_PREFIX_EMPTY)
+		values_add_i64(&with, (int64_t)step->operand);
 	return pipeline_send(session, op, place->table, statement, &with);
 }
 
@@ -153,6 +165,7 @@ send_step(struct nb_session *session, struct flying *op, size_t i, const struct 
 	uint32_t statement = GET + step->verb;
 	if (step->verb == NB_STEP_PREFIX_EMPTY) {
 		add_range(&with, place, &room);
+		values_add_i64(&with, (int64_t)step->operand);
 		return pipeline_send(session, op, place->table, EMPTY, &with);
 	}
 	values_add_key(&with, place);
