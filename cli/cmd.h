@@ -12,7 +12,7 @@
 struct option_row;
 struct options;
 
-enum { OWN_TABLES = 2 };
+enum { OWN_TABLES = 3 };
 
 struct cmd {
 	const char *name;

@@ -30,7 +30,9 @@ execute(const struct options *options, const struct run_sink *sink)
 	if (status == STATUS_DONE)
 		status = irqs_end(irqs,
 			is_sweep ? sweep_execute(options, job, &run, sink)
-				 : run_one(options, &run, sink));
+				: experiments_own.path != NULL && run.what == NB_JOB_RUN
+				? experiments_execute(options, job, &run, sink)
+				: run_one(options, &run, sink));
 	nb_job_delete(job);
 	return status;
 }
@@ -49,6 +51,7 @@ const struct cmd cmd_load = {
 		  "records.",
 	.shares = SHARES_WORKLOAD SHARES_ENGINE
 	"force workload fresh record interval checkpoint-every settle report-interval",
+	.own = {closing_options},
 	.has_workload = true,
 	.measures = true,
 	.is_repeatable = true,
@@ -59,7 +62,7 @@ const struct cmd cmd_run = {
 	.run = do_job,
 	.help = "run a workload: mixes of operations, side by side or in turn",
 	.detail = "The operations use the records that load inserted. See WORKLOADS.",
-	.own = {sweep_options},
+	.own = {sweep_options, experiments_options, closing_options},
 	.shares = SHARES_WORKLOAD SHARES_ENGINE
 	"force workload procs record interval checkpoint-every until-steady settle allow-missing report-interval",
 	.rejects = "fresh",

@@ -139,4 +139,21 @@ int
 sweep_execute(const struct options *options, struct nb_job *job,
 	const struct nb_run_options *job_options, const struct run_sink *sink);
 
+/* ---- experiments: runs one after the other ---- */
+
+enum { CLOSING_TEXT, CLOSING_TAOBENCH };
+
+/** Own options of run; load has the format, too. */
+struct experiments_own {
+	const char *path;
+	uint64_t format; /* CLOSING_* */
+};
+extern struct experiments_own experiments_own;
+extern const struct option_row experiments_options[], closing_options[];
+
+/** --experiments: runs the job for each line of the file; returns the exit status. */
+int
+experiments_execute(const struct options *options, struct nb_job *job,
+	struct nb_run_options *run, const struct run_sink *sink);
+
 #endif /* CLI_CMD_RUN_H */

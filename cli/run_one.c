@@ -7,8 +7,10 @@
  * alone. Lines of intervals are results, too.
  */
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <mininb/mininb.h>
 
@@ -31,13 +33,33 @@ static struct {
 	size_t count;
 } lines;
 
+/** A status line of TAOBench: the time, the seconds since the begin, the operations so far. */
+static void
+write_status(const struct nb_interval *interval)
+{
+	static uint64_t ops;
+	char date[32] = "";
+	time_t now = time(NULL);
+	struct tm local;
+	if (lines.count == 0)
+		ops = 0;
+	ops += interval->ops;
+	if (localtime_r(&now, &local) != NULL)
+		strftime(date, sizeof(date), "%F %T", &local);
+	fprintf(output_text(), "%s %" PRIu64 " sec: %" PRIu64 " operations;\n", date,
+		interval->end_ns / UINT64_C(1000000000), ops);
+}
+
 /** Prints a line for each interval; the first has the titles above it. */
 static void
 print_interval(void *arg, const struct nb_interval *interval)
 {
 	(void)arg;
 	progress_clear();
-	nb_interval_write_text(interval, output_text(), lines.count > 0);
+	if (experiments_own.format == CLOSING_TAOBENCH)
+		write_status(interval);
+	else
+		nb_interval_write_text(interval, output_text(), lines.count > 0);
 	fflush(output_text());
 	struct nb_interval *grown = realloc(
 		lines.items, (lines.count + 1) * sizeof(*lines.items));
@@ -111,6 +133,20 @@ keep_log(
 		message_error("%s: the report could not be written there", path);
 }
 
+/** The closing block of TAOBench, of the last run alone. */
+static int
+write_taobench(const struct nb_run *run)
+{
+	struct nb_results *alone;
+	int rc = nb_results_new(&alone);
+	if (rc == 0)
+		rc = nb_results_add_run(alone, run, "");
+	if (rc == 0)
+		rc = nb_results_write(alone, "taobench", output_text(), 0);
+	nb_results_delete(alone);
+	return rc;
+}
+
 /** Prints the result, if there is one. Its absence is a failure only if the run succeeded. */
 static int
 print_result(const struct options *options, const struct nb_run *run,
@@ -127,7 +163,9 @@ print_result(const struct options *options, const struct nb_run *run,
 		nb_results_set_end(sink->results, failure->text);
 	const struct nb_result *result = nb_results_last(sink->results);
 	keep_log(run, result, failure);
-	rc = nb_result_write_text(result, output_text(), output_flags(options));
+	rc = experiments_own.format == CLOSING_TAOBENCH
+		? write_taobench(run)
+		: nb_result_write_text(result, output_text(), output_flags(options));
 	if (sink->summary != NULL)
 		nb_result_summarize(result, sink->summary);
 	return message_output_failure(rc);
@@ -139,7 +177,7 @@ execute(const struct options *options, struct nb_run *run, struct failure *failu
 {
 	failure_keep(failure, nb_run_execute(run));
 	progress_clear();
-	if (lines.count > 0)
+	if (lines.count > 0 && experiments_own.format != CLOSING_TAOBENCH)
 		fputc('\n', output_text());
 	int status = print_result(options, run, failure, sink);
 	free(lines.items);
