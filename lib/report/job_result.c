@@ -55,8 +55,11 @@ is_blind_to_gaps(const struct job_part *part)
 {
 	const struct job_plan *plan = &part->plan;
 	bool are_all_there = !plan->may_miss && !plan->has_deletes;
-	bool is_known = plan->feed == NULL && plan->spec->keys->is_ordered &&
-		(are_all_there || plan->spec->source->has_between != NULL);
+	bool is_of_prefix = part->group->source == NB_SOURCE_TAO;
+	bool is_known = plan->feed == NULL &&
+		((plan->spec->keys->is_ordered &&
+			 (are_all_there || plan->spec->source->has_between != NULL)) ||
+			(is_of_prefix && are_all_there));
 	return plan->verify_threshold > 0 && part->measured.kinds[NB_OP_SCAN].ops > 0 &&
 		!is_known;
 }

@@ -366,6 +366,22 @@ is_elsewhere(const struct ops_spec *spec, struct nb_slice key, struct nb_slice v
 	return value.size >= 16 && value_check_any(value, key) == VALUE_GOOD;
 }
 
+/** Whether a scan is of all keys with a prefix, as those of a graph are: of one object's edges. */
+static bool
+is_of_prefix(const struct ops_spec *spec)
+{
+	return spec->group->source == NB_SOURCE_TAO;
+}
+
+/** Whether a scan from there may have that key: as its first one, or if it is of a prefix. */
+static bool
+is_wanted(const struct ops_spec *spec, struct nb_slice key, struct nb_slice from)
+{
+	if (is_of_prefix(spec) && key.size > from.size)
+		key.size = from.size;
+	return are_equal(key, from);
+}
+
 /** What is wrong with the place of this key in the scan; JOB_GOOD if nothing is. */
 static int
 place_of(struct job_worker *worker, const struct ops_op *op, struct job_scan_check *check,
@@ -382,8 +398,8 @@ place_of(struct job_worker *worker, const struct ops_op *op, struct job_scan_che
 		(spec->group->is_scan_keys_only == 0 && !is_elsewhere(spec, key, value)))
 		return JOB_PHANTOM;
 	bool has_first = op->expects == OPS_PRESENT && knows_records(worker);
-	if (check->seen == 0 && (!may_miss(worker) || has_first) &&
-		!are_equal(key, op->keys[0]))
+	if ((check->seen == 0 || is_of_prefix(spec)) && (!may_miss(worker) || has_first) &&
+		!is_wanted(spec, key, op->keys[0]))
 		return JOB_GAP;
 	bool has_gap = check->has_number && spec->keys->is_ordered && *is_known &&
 		(is_backward ? are_there(worker, *number + 1, check->last_number)
@@ -431,7 +447,8 @@ job_verify_scan_end(struct job_worker *worker, const struct ops_op *op,
 	if (!is_exhausted || (may_miss(worker) && !knows_records(worker)) ||
 		worker->plan->feed != NULL)
 		return;
-	bool is_gap = check->seen == 0; /* its first record is there */
+	/* its first record is there; of a prefix, all are */
+	bool is_gap = check->seen == 0 || is_of_prefix(spec);
 	if (spec->keys->is_ordered && check->has_number)
 		is_gap = spec->group->is_scan_backward != 0
 			? are_there(worker, 0, check->last_number)

@@ -133,7 +133,6 @@ static const uint32_t check_counts[TAO_TYPES] = {2, 3, 2, 3};
 static void
 add_checks(struct making *making, uint64_t number)
 {
-	enum { FIRST_ID = TAO_EDGE_KEY - 9, BOTH_IDS = TAO_EDGE_KEY - 1 };
 	const struct tao_graph *graph = making->graph;
 	uint64_t e = number / TAO_PARTS;
 	uint64_t first = tao_first_id(graph, e), second = tao_second_id(graph, e);
@@ -143,7 +142,7 @@ add_checks(struct making *making, uint64_t number)
 		tao_edge_key(key_bytes(making), check->is_back ? second : first,
 			check->is_back ? first : second, 0);
 		struct nb_step *step = add_step(making, NB_STEP_PREFIX_EMPTY, number,
-			check->is_anywhere ? FIRST_ID : BOTH_IDS);
+			check->is_anywhere ? TAO_FIRST_ID : TAO_BOTH_IDS);
 		step->operand = check->types;
 		step->skips = check_counts[type] - c;
 	}
@@ -227,6 +226,19 @@ write_type(struct making *making, uint32_t kind)
 }
 
 /* ---- operations ---- */
+
+/** All edges that begin at one object, which are as many as its degree: returns that. */
+static uint64_t
+add_range(struct making *making)
+{
+	uint64_t degree, owner = tao_owner(making->graph, pick(making), &degree);
+	uint32_t at = making->used++;
+	making->numbers[at] = owner * TAO_PARTS + TAO_EDGE;
+	tao_edge_key((uint8_t *)(uintptr_t)making->keys[at].data,
+		tao_first_id(making->graph, owner), 0, 0);
+	making->keys[at].size = TAO_FIRST_ID;
+	return degree;
+}
 
 static void
 add_reads(struct making *making, uint32_t kind)
@@ -332,6 +344,10 @@ tao_make(struct ops_maker *maker)
 			maker->keys[first].size = tao_key(graph, number, key_bytes(&making));
 			maker->numbers[first] = number;
 			making.used++;
+			continue;
+		}
+		if (op->kind == NB_OP_SCAN) {
+			op->length = add_range(&making);
 			continue;
 		}
 		op->steps = maker->steps + first;

@@ -31,6 +31,8 @@ enum {
 	TAO_STEP_NS = 1000, /* that an id's time is ahead of the one before */
 	TAO_OBJECT_KEY = 9,
 	TAO_EDGE_KEY = 18,
+	TAO_FIRST_ID = 9, /* bytes of an edge's key up to there */
+	TAO_BOTH_IDS = 17,
 	TAO_AGE_BYTES = 8,  /* of a value, before the bytes of the column `value` */
 	TAO_VALUE_MIN = 24, /* of those: a key's hash, a version and a checksum */
 	TAO_TABLES = 2,

@@ -105,6 +105,30 @@ on_server()
 	contains "$(sql 'SHOW CREATE TABLE tables.edges')" 'PRIMARY KEY (`id1`,`id2`,`type`)'
 }
 
+@test "the command line of TAOBench loads and runs a graph in tables of the server" {
+	printf '%s\n' mysqldb.dbname=graph "mysqldb.url=$server/s" mysqldb.username=root \
+		mysqldb.password= mysqldb.dbport=4000 >db.properties
+	printf '1,0.1,0.4\n# two\n4,0.1,0.4\n' >experiments.txt
+	local taobench=$MININB_TEST_MAN/../compat/taobench
+	run -0 "$taobench" -load-threads 3 -db mysql -p db.properties -c workload_a.json -load -n 300 \
+		-- --quiet
+	contains "$output" 'Done with batch insert phase!'
+	equals "$(sql 'SELECT COUNT(*) FROM graph.objects') $(sql 'SELECT COUNT(*) FROM graph.edges')" \
+		'600 300'
+	run -0 "$taobench" -load-threads 48 -db mysql -p db.properties -c workload_a.json -run \
+		-e experiments.txt -- --quiet --output=a.json --verify-rate=1
+	equals "$(grep -c '^Number of failed operations: 0$' <<<"$output")" 2
+	contains "$output" 'Experiment description: 4 threads, 0.1 seconds (warmup), 0.4 seconds (experiment)'
+	# Each begins with the rows that the one before left, and no row was lost.
+	equals "$(jq -c '[.results[].measured | .rows_before, .rows_after | .how] | unique' a.json)" \
+		'["engine"]'
+	equals "$(jq '.results[0].measured.rows_after == .results[1].measured.rows_before' a.json)" true
+	equals "$(sql 'SELECT COUNT(*) FROM graph.objects')" \
+		"$(jq '.results[1].measured.rows_after.objects' a.json)"
+	contains "$(sql 'SHOW CREATE TABLE graph.edges')" 'PRIMARY KEY (`id1`,`id2`,`type`)'
+	contains "$(sql 'SHOW CREATE TABLE graph.objects')" '`value` varbinary(150)'
+}
+
 # That of the default is in the contract's own tests.
 @test "the contract holds at the other isolations" {
 	local isolation

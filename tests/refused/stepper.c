@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An engine with execute and merge, in memory under one lock, which breaks their promises when asked:
- * defect=torn leaves the last put of every seventh execute out, defect=lost every hundredth
- * addition; defect=unsupported answers each execute with NB_UNSUPPORTED. Requests are done when they
+ * defect=torn leaves the last put of every seventh execute out, with a condition or without one,
+ * defect=lost every hundredth addition; defect=unsupported answers each execute with NB_UNSUPPORTED. Requests are done when they
  * are reaped.
  *
  * With the others two executes of different sessions meet, and the second one reads in the midst of
@@ -122,6 +122,20 @@ add(struct nb_db *db, struct slot *slot, uint64_t operand)
 	store(slot, (struct nb_slice){&sum, sizeof(sum)});
 }
 
+static int
+put_if_newer(struct slot *slot, const struct nb_step *step)
+{
+	int64_t old_age, age;
+	if (!slot->is_there)
+		return NB_NOT_FOUND;
+	memcpy(&old_age, slot->value + step->operand, sizeof(old_age));
+	memcpy(&age, (const char *)step->value.data + step->operand, sizeof(age));
+	if (age <= old_age)
+		return NB_EXISTS;
+	store(slot, step->value);
+	return NB_OK;
+}
+
 /* Under the lock. */
 static int
 do_step(struct nb_session *session, struct nb_step *step)
@@ -145,6 +159,13 @@ do_step(struct nb_session *session, struct nb_step *step)
 	case NB_STEP_MERGE:
 		add(db, slot, step->operand);
 		return NB_OK;
+	case NB_STEP_INSERT:
+		if (slot->is_there)
+			return NB_EXISTS;
+		store(slot, step->value);
+		return NB_OK;
+	case NB_STEP_PUT_IF_NEWER:
+		return put_if_newer(slot, step);
 	default:
 		return NB_UNSUPPORTED;
 	}
@@ -269,7 +290,9 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 	}
 	int is_torn = db->defect == TORN && ++db->executed % 7 == 0;
 	for (size_t i = 0; i < count; i++)
-		steps[i].answer = is_torn && i + 1 == count && steps[i].verb == NB_STEP_PUT
+		steps[i].answer = is_torn && i + 1 == count &&
+				(steps[i].verb == NB_STEP_PUT ||
+					steps[i].verb == NB_STEP_PUT_IF_NEWER)
 			? NB_OK
 			: do_step(session, &steps[i]);
 	pthread_mutex_unlock(&db->lock);

@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# TAOBench: its graph, its experiments and its lines.
+# shellcheck disable=SC2154
+load helper
+
+stepper=$MININB_TEST_PLUGINS/stepper.so
+
+@test "a load of 20,000 edges gives 20,000 edges and 40,000 objects" {
+	mininb 0 load -w taobench-o -d memory --edges=20000 --threads=3 --output=a.json
+	matches "$output" 'Objects +: 40000 after \(by a scan\)'
+	matches "$output" 'Edges +: 20000 after \(by a scan\)'
+	equals "$(jq -c .results[0].measured.rows_after a.json)" \
+		'{"how":"scan","objects":40000,"edges":20000}'
+}
+
+@test "a run reads what is there, adds rows by its inserts, and names its level at the top" {
+	mininb 0 run -w taobench-a -d memory --edges=500 --duration=0s --warmup=0 -c 20000 \
+		--threads=3 --verify-rate=1 --output=a.json
+	matches "$output" 'Transactions +: serializable'
+	contains "$output" 'tao-read-txn-257-1024'
+	# 20,000 operations add 0.0416 objects each, by the mix of the file
+	local before after
+	before=$(jq .results[0].measured.rows_before.objects a.json)
+	after=$(jq .results[0].measured.rows_after.objects a.json)
+	((before == 1000 && after - before > 700 && after - before < 950))
+}
+
+@test "blind updates read nothing and are never refused" {
+	mininb 0 run -w taobench-a -d memory --edges=500 --duration=0s --warmup=0 -c 20000 \
+		--threads=2 --graph-update=blind --verify-rate=1
+	[[ $output != *Refused* ]]
+}
+
+@test "ranges of edges are scans of as many edges as an object has" {
+	mininb 0 run -w taobench-a -d memory --edges=2000 --duration=0s --warmup=0 -c 5000 \
+		--edge-range=scan --degree=uniform:1..20 --verify-rate=1 --output=a.json
+	matches "$output" 'scan +service +1[0-9]{3} '
+	# Of objects with more edges more are read: the mean is above that of the degrees, 10.5.
+	local scan='.results[0].groups[0].operations[] | select(.operation == "scan")'
+	equals "$(jq "$scan | .records > 10 * .ops and .records < 20 * .ops" a.json)" true
+}
+
+@test "experiments run one after the other, each a result with the next epoch" {
+	printf '# threads,warm-up,length\n\n1,0.1,0.3\n3, 0.1, 0.3\n' >experiments.txt
+	mininb 0 load -w taobench-a -d lmdb --edges=500
+	mininb 0 run -w taobench-a -d lmdb --edges=500 --experiments=experiments.txt \
+		--verify-rate=1 --output=a.json --format=taobench --quiet
+	equals "$(jq '.results | length' a.json)" 2
+	equals "$(jq -c '[.results[].groups[0].threads]' a.json)" '[1,3]'
+	equals "$(jq '.results[0].measured.rows_after == .results[1].measured.rows_before' a.json)" true
+	# The lines of the original, in its order.
+	local number='[0-9.e+]+' kinds=''
+	for kind in INSERT READ UPDATE READTRANSACTION WRITETRANSACTION WRITE; do
+		kinds+=" \[$kind: Count=[0-9]+ Max=[0-9]+\.[0-9]{2} Min=[0-9]+\.[0-9]{2} Avg=[0-9]+\.[0-9]{2}\]"
+	done
+	matches "$output" "Experiment description: 3 threads, 0.1 seconds \(warmup\), 0.3 seconds \(experiment\)
+Total runtime \(sec\): $number
+Runtime excluding warmup \(sec\): $number
+Total completed operations excluding warmup: [0-9]+
+Throughput excluding warmup: $number
+Number of overtime operations: [0-9]+
+Number of failed operations: 0
+[0-9]+ operations;$kinds"
+	run -0 --separate-stderr "$MININB" report --format=taobench a.json
+	equals "$(grep -c '^Experiment description: ' <<<"$output")" 2
+}
+
+@test "wrong experiments and wrong files are refused before anything runs" {
+	printf '1,2\n' >experiments.txt
+	mininb 2 run -w taobench-o -d memory --experiments=experiments.txt
+	contains "$stderr" "experiments.txt:1: '1,2' is not THREADS,WARMUP,LENGTH"
+	printf '1,2,1\n' >experiments.txt
+	mininb 2 run -w taobench-o -d memory --experiments=experiments.txt
+	printf '# none\n' >experiments.txt
+	mininb 2 run -w taobench-o -d memory --experiments=experiments.txt
+	contains "$stderr" 'has no experiment'
+	mininb 2 run -w taobench-o -d memory --graph=workload_t.json
+	contains "$stderr" "mininb has no workload file 'workload_t.json'"
+	mininb 2 run -w taobench-o -d memory --records=5
+	contains "$stderr" 'set edges'
+	mininb 2 run -w taobench-o -d memory --edges=49
+	contains "$stderr" 'too few for 50 shards'
+}
+
+@test "an engine that cannot look for prefixes needs the preconditions off" {
+	mininb 1 run -w taobench-o --driver="$stepper" --edges=100 --duration=0s --warmup=0 -c 1000
+	contains "$stderr" 'prefix-empty needs ordered scans, which stepper does not have'
+}
+
+# Its buffers are small: a graph of a file of its own.
+small_graph()
+{
+	sed -e '/"read_txn_sizes"/c {"name": "read_txn_sizes", "values": [2,3], "weights": [1,1]}' \
+		-e '/"write_txn_sizes"/c {"name": "write_txn_sizes", "values": [2,3], "weights": [1,1]}' \
+		-e '/"operations"/c {"name": "operations", "weights": [1,1,4,4]}' \
+		-e '/"write_txn_operation_types"/s/"weights".*/"weights": [0,1,0,0,1,0]}/' \
+		"$MININB_TEST_MAN/../workloads/taobench/workload_a.json" >small.json
+}
+
+@test "writes of a transaction that are left out are found" {
+	small_graph
+	local run=(run -w taobench-a --graph=./small.json --preconditions=no --edges=60 --duration=0s
+		--warmup=0 -c 5000 --threads=1 --verify-rate=1 --driver="$stepper")
+	mininb 0 "${run[@]}"
+	mininb 3 "${run[@]}" -o defect=torn
+	matches "$stderr" '(torn|stale) [0-9]+'
+}
