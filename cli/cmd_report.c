@@ -24,7 +24,7 @@ static uint64_t own_format; /* index into the choices */
 /* clang-format off */
 static const struct option_row format_options[] = {
 	{.name = "format", .arg = "FORMAT", .type = OPTION_CHOICE, .def = "text",
-		.choices = "text|md|csv|json|hgrm|hlog|gnuplot|candlestick|sofaster|taobench|html",
+		.choices = "text|md|csv|json|hgrm|hlog|gnuplot|candlestick|sofaster|taobench|mttest|mtclient|html",
 		.group = GROUP_OUTPUT, .before = "quiet", .into = &own_format,
 		.help = "format of the report"},
 	{.name = NULL},
@@ -143,17 +143,18 @@ const struct cmd cmd_report = {
 	.run = do_report,
 	.operand = "FILE...",
 	.help = "print results again, or as a page, a table or a plot",
-	.detail = "text: exactly what was printed after the run; md: a page of Markdown; csv: "
-		  "a table; json: the results of all files together; hgrm and hlog: "
-		  "percentiles and a log for the tools of HdrHistogram; gnuplot and "
-		  "candlestick: scripts with their data, candlestick also from a notebook; "
-		  "taobench: the closing block of TAOBench, sofaster: the lines of SoFASTER's "
-		  "YCSB client, to compare with published "
-		  "figures; "
-		  "html: a page with charts that needs no other file. Several files appear "
-		  "side by side. For a file of vs, text, md, csv and html show the comparison "
-		  "with one row for each engine and phase; md and html also show the run with "
-		  "the median throughput of each engine.",
+	.detail =
+		"text: exactly what was printed after the run; md: a page of Markdown; csv: "
+		"a table; json: the results of all files together; hgrm and hlog: "
+		"percentiles and a log for the tools of HdrHistogram; gnuplot and "
+		"candlestick: scripts with their data, candlestick also from a notebook; "
+		"taobench: the closing block of TAOBench, sofaster: the lines of SoFASTER's "
+		"YCSB client, mttest and mtclient: the output of Masstree's tools, to compare with "
+		"published figures; "
+		"html: a page with charts that needs no other file. Several files appear "
+		"side by side. For a file of vs, text, md, csv and html show the comparison "
+		"with one row for each engine and phase; md and html also show the run with "
+		"the median throughput of each engine.",
 	.own = {format_options, baseline_options},
 	.shares = SHARES_RESULT "force fold",
 };

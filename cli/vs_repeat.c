@@ -28,6 +28,7 @@
 #include <mininb/mininb.h>
 
 #include "cmd.h"
+#include "cmd_run.h"
 #include "interrupt.h"
 #include "kept.h"
 #include "message.h"
@@ -242,13 +243,27 @@ run_step(const struct vs_repetition *repetition, const struct cmd *action, char 
 
 /* ---- the repetition ---- */
 
+/** Whether load has records to insert; the groups of other workloads make all that they need. */
+static bool
+has_records(const struct options *options)
+{
+	struct nb_job *job = NULL;
+	bool has_some = true; /* also of a wrong workload, which load then refuses */
+	if (job_options_read(&job, options->workload, options) == 0) {
+		has_some = job->records > 0;
+		nb_job_delete(job);
+	}
+	return has_some;
+}
+
 size_t
 vs_steps(const struct options *options, const struct cmd *steps[VS_STEPS])
 {
 	size_t count = 0;
 	if (!has_trace(options)) {
 		bool is_job = has_workload(options);
-		steps[count++] = is_job ? &cmd_load : &cmd_put;
+		if (!is_job || has_records(options))
+			steps[count++] = is_job ? &cmd_load : &cmd_put;
 		steps[count++] = is_job ? &cmd_run : &cmd_get;
 		return count;
 	}

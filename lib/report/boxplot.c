@@ -17,9 +17,8 @@
 
 const char *const boxplots_names[BOXPLOTS_KINDS] = {"ops", "puts", "gets", "scans", "removes"};
 
-/** `share` of the way from the first to the last of sorted values. */
-static double
-level(const double *values, size_t count, double share)
+double
+boxplots_level(const double *values, size_t count, double share)
 {
 	double at = share * (double)(count - 1);
 	size_t below = (size_t)at;
@@ -42,7 +41,7 @@ boxplots_add(struct boxplots *boxplots, uint32_t kind, const char *label, double
 		return error_memory();
 	stats_sort(rates, count);
 	for (size_t i = 0; i < 5; i++)
-		candle->levels[i] = level(rates, count, 0.25 * (double)i);
+		candle->levels[i] = boxplots_level(rates, count, 0.25 * (double)i);
 	return NB_OK;
 }
 

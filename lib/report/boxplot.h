@@ -29,6 +29,10 @@ struct boxplots {
 	size_t count[BOXPLOTS_KINDS];
 };
 
+/** `share` of the way from the first to the last of sorted values; count > 0. */
+double
+boxplots_level(const double *values, size_t count, double share);
+
 /** Append one; `rates` are sorted by it. None if there are no rates. */
 NB_MUST_CHECK int
 boxplots_add(struct boxplots *boxplots, uint32_t kind, const char *label, double *rates,

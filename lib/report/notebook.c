@@ -11,8 +11,7 @@
  * One call is one experiment. A run's name is experiment/test/table/trial. The table is the
  * engine. The test is the classic action, else the workload; "@" and the group follow if there
  * are several groups, and "@" and the label of the run if it has one. Trials count runs of the
- * same test and engine. threads.c defines puts and gets. Rates are over all of the thread's
- * time, whereas Masstree's phases put and get in turn. "cores" is the number of threads, as in
+ * same test and engine. tests.c defines which groups are one test, and its rates. "cores" is the number of threads, as in
  * Masstree. Keys that Masstree does not have come last.
  *
  * The existing text stays as it is, digit for digit: the new text is inserted before the two
@@ -33,9 +32,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "report/json_value.h"
-#include "report/threads.h"
-
-enum { NAME_SIZE = 384 };
+#include "report/tests.h"
 
 /* ---- the new experiment ---- */
 
@@ -61,76 +58,44 @@ choose_name(const struct notebook *notebook, char name[32])
 	}
 }
 
-/** Parts of a name have no slash, no blank, and only ASCII. */
-static void
-append_word(char *name, const char *separator, const char *word)
-{
-	size_t used = strlen(name) + strlen(separator);
-	snprintf(name + strlen(name), NAME_SIZE - strlen(name), "%s%s", separator, word);
-	for (char *at = name + used; *at != '\0'; at++) {
-		if (*at == '/' || (unsigned char)*at <= ' ' || (unsigned char)*at >= 0x7f)
-			*at = '_';
-	}
-}
-
-static void
-name_test(char *test, const struct record *record, const struct record_group *group)
-{
-	const struct nb_result *job = record_job(record);
-	test[0] = '\0';
-	append_word(test, "",
-		job != NULL && !job->is_replay && job->name[0] != '\0' ? job->name
-								       : record_action(record));
-	if (job != NULL && (job->group_count > 1 || job->is_load))
-		append_word(test, "@", group->name);
-	if (record->label[0] != '\0')
-		append_word(test, "@", record->label);
-}
-
 static json_t *
-describe_thread(struct json_writer *writer, const struct record *record,
-	const struct record_group *group, uint32_t thread, const char *test, json_int_t trial)
+describe_thread(struct json_writer *writer, const struct test_run *test, uint32_t thread,
+	json_int_t trial)
 {
-	uint64_t counts[BOXPLOTS_KINDS];
-	const struct job_thread *it = &group->threads[thread];
-	uint32_t found = threads_kinds(record, group);
-	json_t *described = json_pack("{s:s, s:s, s:I, s:i}", "table", record->driver, "test",
-		test, "trial", trial, "thread", (int)thread);
-	threads_count(record, it, counts);
+	struct test_thread did = tests_thread(test, thread);
+	json_t *described = json_pack("{s:s, s:s, s:I, s:i}", "table", test->record->driver,
+		"test", test->name, "trial", trial, "thread", (int)thread);
 	for (uint32_t i = 0; i < BOXPLOTS_KINDS; i++) {
 		uint32_t kind = (i + 1) % BOXPLOTS_KINDS; /* the sum comes last */
 		char rate[32];
-		if ((found & 1u << kind) == 0)
+		if ((test->kinds & 1u << kind) == 0)
 			continue;
 		snprintf(rate, sizeof(rate), "%s_per_sec", boxplots_names[kind]);
 		json_put(writer, described, boxplots_names[kind],
-			json_integer((json_int_t)counts[kind]));
-		json_put(writer, described, rate,
-			json_real(result_rate((double)counts[kind], it->wall_ns)));
+			json_integer((json_int_t)did.counts[kind]));
+		if ((test->rated & 1u << kind) != 0)
+			json_put(writer, described, rate, json_real(did.rates[kind]));
 	}
 	return described;
 }
 
-/** Under a name that no run of this call has. Nothing if the threads are not known. */
+/** Under a name that no run of this call has. */
 static void
-add_group(struct json_writer *writer, json_t *data, const char *experiment,
-	const struct record *record, const struct record_group *group)
+add_test(struct json_writer *writer, json_t *data, const char *experiment,
+	const struct test_run *test)
 {
-	char test[NAME_SIZE], run[2 * NAME_SIZE];
+	const struct record *record = test->record;
+	char run[2 * TEST_NAME];
 	json_int_t trial = record->block > 0 ? (json_int_t)record->block - 1 : 0;
-	if (group->threads == NULL || group->thread_count == 0 || group->ops == 0)
-		return;
-	name_test(test, record, group);
 	for (;; trial++) {
-		snprintf(run, sizeof(run), "%s/%s/%s/%lld", experiment, test, record->driver,
-			(long long)trial);
+		snprintf(run, sizeof(run), "%s/%s/%s/%lld", experiment, test->name,
+			record->driver, (long long)trial);
 		if (json_object_get(data, run) == NULL)
 			break;
 	}
 	json_t *threads = json_array();
-	for (uint32_t t = 0; t < group->thread_count; t++)
-		json_add(writer, threads,
-			describe_thread(writer, record, group, t, test, trial));
+	for (uint32_t t = 0; t < test->thread_count; t++)
+		json_add(writer, threads, describe_thread(writer, test, t, trial));
 	json_put(writer, data, run, threads);
 }
 
@@ -138,13 +103,12 @@ add_group(struct json_writer *writer, json_t *data, const char *experiment,
 static int
 collect_data(json_t *data, const struct nb_results *results, const char *experiment)
 {
-	struct record_group groups[NB_GROUPS_MAX];
 	struct json_writer writer = {.verb = NULL};
 	for (size_t r = 0; r < results->count; r++) {
-		const struct record *record = &results->records[r];
-		size_t count = record_groups(record, groups);
-		for (size_t g = 0; g < count; g++)
-			add_group(&writer, data, experiment, record, &groups[g]);
+		struct test_run tests[NB_GROUPS_MAX];
+		size_t count = tests_of(&results->records[r], tests);
+		for (size_t i = 0; i < count; i++)
+			add_test(&writer, data, experiment, &tests[i]);
 	}
 	if (writer.has_failed)
 		return error_memory();

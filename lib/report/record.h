@@ -240,7 +240,8 @@ extern const struct writer writers[];
 typedef int
 writer_fn(const struct nb_results *results, FILE *out, uint32_t flags);
 writer_fn write_text, write_json, write_markdown, write_csv, write_hgrm, write_hlog,
-	write_gnuplot, write_candlestick, write_sofaster, write_taobench, write_html;
+	write_gnuplot, write_candlestick, write_sofaster, write_taobench, write_mttest,
+	write_mtclient, write_html;
 
 /** A row for each kind of operation of each run, also of vs. */
 int

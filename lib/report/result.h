@@ -35,11 +35,11 @@ struct job_result_group {
 	uint32_t insert_verb;  /* NB_INSERT_* */
 	uint32_t key_range;    /* NB_RANGE_* */
 	uint32_t masstree_test; /* NB_TEST_* + 1; 0: the source was not masstree */
-	char again[48];        /* group whose puts it visited; "": none */
-	uint64_t again_keys;   /* how many those were */
-	char *rate_text;       /* of a rate with more than one step; owned; else NULL */
-	uint32_t depth;        /* requests in flight of a thread, at most; 0: none */
-	uint64_t batch_bytes;  /* handed over together; 0: as there was room */
+	char again[48];         /* group whose puts it visited; "": none */
+	uint64_t again_keys;    /* how many those were */
+	char *rate_text;        /* of a rate with more than one step; owned; else NULL */
+	uint32_t depth;         /* requests in flight of a thread, at most; 0: none */
+	uint64_t batch_bytes;   /* handed over together; 0: as there was room */
 	struct job_measurement measured;
 };
 

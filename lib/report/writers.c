@@ -27,6 +27,8 @@ const struct writer writers[] = {
 		write_candlestick},
 	{"sofaster", ".txt", "the lines of SoFASTER's YCSB client", write_sofaster},
 	{"taobench", ".txt", "the closing block of TAOBench", write_taobench},
+	{"mttest", ".txt", "the output of Masstree's mttest, with its plot", write_mttest},
+	{"mtclient", ".txt", "the output of Masstree's mtclient", write_mtclient},
 	{"html", ".html", "a page with charts, which needs no network", write_html},
 	{NULL, NULL, NULL, NULL},
 };

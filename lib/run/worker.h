@@ -175,9 +175,9 @@ struct job_plan {
 	bool may_exist;        /* a new record that an insert finds there is not a finding */
 	bool may_miss;         /* a read that finds nothing is not a finding */
 	bool is_lenient; /* nor is one that its operation expects to find something, OPS_PRESENT */
-	bool has_deletes;      /* of some group */
-	bool is_alone;         /* nobody else writes to a key that this worker writes to */
-	uint32_t own_places;   /* of job_worker.own; a power of two */
+	bool has_deletes;    /* of some group */
+	bool is_alone;       /* nobody else writes to a key that this worker writes to */
+	uint32_t own_places; /* of job_worker.own; a power of two */
 	bool takes_turns; /* threads do strata in turn, whatever could be: see job_has_shares() */
 	bool has_rivals; /* other workers of this process, in this phase or another one */
 	bool may_spin;

@@ -44,7 +44,7 @@ keeps()
 			--csv=r --notebook=r.nb --record=r.trace --quiet
 		mininb 0 convert --from=workload:ycsb-a --to=t -c 10 --quiet
 	done
-	for format in text md csv json hgrm hlog gnuplot candlestick sofaster taobench html; do
+	for format in text md csv json hgrm hlog gnuplot candlestick sofaster taobench mttest mtclient html; do
 		mininb 0 report r.json --format="$format" --output="r.$format"
 		setfattr -x user.mininb "r.$format" 2>/dev/null || true
 		mininb 0 report r.json --format="$format" --output="r.$format"

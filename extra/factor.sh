@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Factor analysis of the engine masstree, in the way of section 6.2 of its paper: variants of the
+# engine, each of which adds an option to the one before it, on puts and gets of rw1.
+#
+#     factor.sh [DIRECTORY] [OPTION of mininb vs]...
+#
+# Leaves in DIRECTORY (./factor): factor.json, the results; factor.txt, a table; factor.gp, a gnuplot
+# script of bars, for: gnuplot factor.gp >factor.png
+#
+# Needs jq. $MININB is the command to call, $COUNT the puts of a run (5M), $RUNS the repetitions (5). All
+# variants put the same keys, in rounds of random order. What the paper's factors and ours do not
+# share is left out: its binary tree and 4-tree are other data structures.
+set -eu
+
+mininb=${MININB:-mininb} dir=factor
+case ${1:-} in
+'' | -*) ;;
+*)
+	dir=$1
+	shift
+	;;
+esac
+mkdir -p "$dir"
+
+# name, and the value that the option has from there on
+factors='allocator=pool hugepages=yes compare=integer prefetch=yes permutation=yes'
+base='allocator=malloc hugepages=no compare=bytes prefetch=no permutation=no'
+
+drivers=masstree names=Base number=1
+for factor in $factors; do
+	number=$((number + 1))
+	drivers=$drivers,masstree
+	names="$names +${factor%%=*}"
+done
+words=''
+for variant in $(seq $number); do
+	place=0
+	for factor in $factors; do
+		place=$((place + 1))
+		[ $place -ge "$variant" ] || continue # the default, which every variant after has
+		words="$words -o masstree#$variant.$factor"
+	done
+	place=0
+	for setting in $base; do
+		place=$((place + 1))
+		[ $place -lt "$variant" ] || words="$words -o masstree#$variant.$setting"
+	done
+done
+# shellcheck disable=SC2086 # words
+"$mininb" vs --driver=$drivers --workload=rw1 --puts.duration=0s --puts.count="${COUNT:-5M}" \
+	--latency=sampled:64 --runs="${RUNS:-5}" --path="$dir/nb" --output="$dir/factor.json" --force $words "$@" >&2
+rm -rf "$dir/nb"
+
+# The median of each variant and phase, in M operations a second, and against the variant before.
+# shellcheck disable=SC2016 # of jq and awk
+jq -r --arg names "$names" '
+	def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
+	($names | split(" ")) as $name
+	| [.results[] | select(.groups) | {variant: (.name | sub(".*#"; "") | tonumber)} +
+		([.groups[] | {(.name): .throughput_ops_s}] | add)]
+	| group_by(.variant)[]
+	| "\($name[.[0].variant - 1]) \(map(.puts) | median) \(map(.gets) | median)"
+' "$dir/factor.json" | awk '
+	BEGIN { printf "%-14s %10s %8s %10s %8s\n", "variant", "puts M/s", "factor", "gets M/s", "factor" }
+	{
+		printf "%-14s %10.3f %8.2f %10.3f %8.2f\n", $1, $2 / 1e6,
+			(NR > 1 ? $2 / puts : 1), $3 / 1e6, (NR > 1 ? $3 / gets : 1)
+		puts = $2; gets = $3
+	}' >"$dir/factor.txt"
+
+{
+	echo 'set title "Factor analysis: rw1"'
+	echo 'set terminal png size 800,500'
+	echo 'set style data histogram'
+	echo 'set style fill solid 0.6'
+	echo 'set yrange [0:*]'
+	echo 'set ylabel "M operations a second"'
+	# shellcheck disable=SC2016 # of gnuplot
+	echo '$factors << EOD'
+	sed 1d "$dir/factor.txt"
+	echo EOD
+	# shellcheck disable=SC2016
+	echo 'plot $factors using 2:xtic(1) title "puts", $factors using 4 title "gets"'
+} >"$dir/factor.gp"
+cat "$dir/factor.txt"
