@@ -234,6 +234,44 @@ TEST(limit_of_the_log_is_told_and_gets_go_on)
 	end();
 }
 
+/* Old values go, and what is still needed stays, in this open and the next. */
+TEST(log_that_has_reached_its_limit_is_compacted)
+{
+	enum { KEYS = 300, ROUNDS = 40 };
+	const struct rig how = {.names = {"log_limit"}, .values = {128 << 10}};
+	uint64_t number;
+
+	begin(&how);
+	for (uint64_t key = 0; key < KEYS; key++) /* once, and some of them deleted */
+		ck_assert_int_eq(put_number(10000 + key, key), NB_OK);
+	for (uint64_t key = 0; key < KEYS; key += 3) {
+		uint64_t name = 10000 + key;
+		int rc = rig_engine->del(session, (struct nb_slice){&name, sizeof(name)});
+		ck_assert_int_eq(rc, NB_OK);
+	}
+	for (uint64_t i = 0; i < ROUNDS * KEYS; i++) {
+		uint8_t room[64];
+		uint64_t key = i % KEYS;
+		int rc = rig_engine->put(session, (struct nb_slice){&key, sizeof(key)},
+			rig_value(room, 8 + i / KEYS % 2 * 40, i));
+		ck_assert_msg(rc == NB_OK, "%s", host_failure);
+	}
+	ck_assert_uint_gt(rig_stat(&rig, "compacted"), 128 << 10);
+	ck_assert_uint_lt(rig_stat(&rig, "log"), 160 << 10);
+	for (unsigned opens = 0; opens < 2; opens++) {
+		for (uint64_t key = 0; key < KEYS; key++) {
+			ck_assert_int_eq(get_number(key, &number), NB_OK);
+			ck_assert_uint_eq(number, (ROUNDS - 1) * KEYS + key);
+			int rc = get_number(10000 + key, &number);
+			ck_assert_int_eq(rc, key % 3 == 0 ? NB_NOT_FOUND : NB_OK);
+			ck_assert(rc != NB_OK || number == key);
+		}
+		end();
+		begin(&how);
+	}
+	end();
+}
+
 TEST(record_longer_than_a_page_is_refused)
 {
 	static uint8_t bytes[RIG_PAGE];

@@ -28,12 +28,14 @@ static const struct format {
 	size_t key;
 	size_t values[SIZES];
 	bool has_numbers;
-	uint64_t reads; /* the option */
+	uint64_t reads, limit; /* the options */
 } formats[] = {
-	{"small", 8, {8, 8, 8}, true, 0},
-	{"sized", 13, {8, 8, 8}, true, 2},
-	{"mixed", 8, {8, 40, 600}, false, 0},
-	{"in-place", 13, {100, 100, 100}, false, 2},
+	{"small", 8, {8, 8, 8}, true, 0, 0},
+	{"sized", 13, {8, 8, 8}, true, 2, 0},
+	{"mixed", 8, {8, 40, 600}, false, 0, 0},
+	{"in-place", 13, {100, 100, 100}, false, 2, 0},
+	{"small, compacted", 8, {8, 8, 8}, true, 2, 160 << 10},
+	{"mixed, compacted", 8, {8, 40, 600}, false, 0, 160 << 10},
 };
 
 struct contest {
@@ -181,7 +183,8 @@ fill(struct contest *contest, struct nb_session *session, uint64_t *random, unsi
 	uint64_t count = rig_random(random, 16) == 0 ? BURST : rig_random(random, 4);
 
 	for (uint64_t i = 0; i < count; i++) {
-		uint64_t number = 1000 + rig_random(random, 3000) * THREADS + id;
+		uint64_t most = contest->format->limit != 0 ? 40 : 3000;
+		uint64_t number = 1000 + rig_random(random, most) * THREADS + id;
 		int rc = rig_engine->put(session, key_of_number(key, contest->format, number),
 			rig_value(value, FILLER, number));
 		ck_assert_msg(rc == NB_OK, "%s", host_failure);
@@ -250,14 +253,18 @@ TEST_EACH(every_history_of_a_key_is_linearizable, UNIT_COUNT(formats))
 
 	contest.format = &formats[_i];
 	contest.salt = (uint64_t)_i;
-	contest.rig = (struct rig){
-		.inflight = KEYS, .names = {"reads"}, .values = {contest.format->reads}};
+	contest.rig = (struct rig){.inflight = KEYS,
+		.names = {"reads", contest.format->limit != 0 ? "log_limit" : NULL},
+		.values = {contest.format->reads, contest.format->limit}};
 	rig_lets_meet = true;
 	rig_open(&contest.rig);
 	rig_run(THREADS, contend, &contest);
 	judge_all(&contest);
 	ck_assert_uint_gt(rig_stat(&contest.rig, "storage_reads"), 0);
-	rig_await(&contest.rig, "index_growths");
+	if (contest.format->limit == 0)
+		rig_await(&contest.rig, "index_growths");
+	else
+		ck_assert_uint_gt(rig_stat(&contest.rig, "compacted"), 0);
 	ck_assert_uint_gt(
 		rig_stat(&contest.rig, "log"), rig_stat(&contest.rig, "log_in_memory"));
 	rig_close(&contest.rig);

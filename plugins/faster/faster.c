@@ -34,7 +34,7 @@ enum {
 	X(INDEX_SIZE, BYTES, "index_size", NULL, 0, 1ull << 42, \
 		"size of a new hash index; it grows by itself") \
 	X(LIMIT, BYTES, "log_limit", NULL, 0, 0, \
-		"largest size of the log on storage; writes fail when it is reached") \
+		"largest size of the log; it is compacted when it is reached, and writes fail if that frees nothing") \
 	X(READS, CHOICE, "reads", "auto", "auto|io_uring|threads", \
 		"how records on storage are read") \
 	X(DIRECT, CHOICE, "direct", "auto", "auto|yes|no", \
@@ -220,6 +220,7 @@ open_threads(struct nb_db *db)
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&db->wake, &clock);
 	pthread_condattr_destroy(&clock);
+	pthread_cond_init(&db->compaction_ended, NULL);
 	db->can_grow = true;
 	if (log_start_flusher(&db->log) != NB_OK)
 		goto destroy_lock;
@@ -227,6 +228,7 @@ open_threads(struct nb_db *db)
 		return NB_OK;
 	log_stop_flusher(&db->log);
 destroy_lock:
+	pthread_cond_destroy(&db->compaction_ended);
 	pthread_cond_destroy(&db->wake);
 	pthread_mutex_destroy(&db->lock);
 free_parts:
@@ -338,6 +340,7 @@ db_close(struct nb_db *db)
 	file_close(&db->file);
 	close(db->lock_fd);
 	epochs_delete(db->epochs);
+	pthread_cond_destroy(&db->compaction_ended);
 	pthread_cond_destroy(&db->wake);
 	pthread_mutex_destroy(&db->lock);
 	free(db->open);
@@ -536,6 +539,9 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	uint64_t buckets, overflows, tail = log_tail(log);
 
 	keeper_sum(db, &sum);
+	pthread_mutex_lock(&db->lock);
+	uint64_t compacted = db->compacted;
+	pthread_mutex_unlock(&db->lock);
 	epoch_enter(db->stats_epoch); /* or a growth could free the table */
 	index_count(&db->index, &buckets, &overflows);
 	epoch_exit(db->stats_epoch);
@@ -559,6 +565,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	GAUGE("index_entries", "entries", sum.inserted_entries);
 	GAUGE("index_overflows", "buckets", overflows);
 	COUNTER("index_growths", "doublings", __atomic_load_n(&db->growths, __ATOMIC_RELAXED));
+	COUNTER("compacted", "bytes", compacted);
 	GAUGE("direct", "files", db->file.is_direct);
 #undef GAUGE
 #undef COUNTER

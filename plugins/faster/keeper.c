@@ -108,6 +108,71 @@ grow_as_needed(struct nb_db *db)
 	}
 }
 
+/* ---- compaction ---- */
+
+int
+keeper_wait_for_compaction(struct nb_db *db)
+{
+	pthread_mutex_lock(&db->lock);
+	uint64_t number = db->compactions;
+	db->is_asked = db->is_full = true;
+	pthread_cond_signal(&db->wake);
+	while (db->compactions == number)
+		pthread_cond_wait(&db->compaction_ended, &db->lock);
+	bool is_futile = db->is_futile;
+	pthread_mutex_unlock(&db->lock);
+	if (!is_futile)
+		return NB_OK;
+	return db->log.has_failed
+		? log_fail(&db->log)
+		: db->host->fail(NB_FAIL,
+			  "the log has reached its limit on storage, and all of it is needed: give a larger log_limit");
+}
+
+/* A quarter of the log, of what is written: the rest of it stays in memory for a while. */
+static int
+compact_some(struct nb_db *db, uint64_t *freed)
+{
+	uint64_t page = db->log.page_size, begin = db->meta.begin;
+	uint64_t some = (log_tail(&db->log) - begin) / 4 / page * page;
+	int rc = NB_OK;
+
+	some = some < 2 * page ? 2 * page : some;
+	*freed = 0;
+	if (log_read(&db->log.flushed) < begin + some)
+		rc = log_flush(&db->log, false);
+	uint64_t most = log_read(&db->log.flushed) / page * page;
+	if (rc == NB_OK && most > begin)
+		rc = compact(db, most < begin + some ? most : begin + some, freed);
+	return rc;
+}
+
+/* All of the log at most once for those that wait now. */
+static void
+compact_as_needed(struct nb_db *db)
+{
+	uint64_t sum = 0, freed, end = log_tail(&db->log);
+	int rc = NB_OK;
+
+	pthread_mutex_lock(&db->lock);
+	bool is_full = db->is_full;
+	db->is_full = false;
+	pthread_mutex_unlock(&db->lock);
+	if (!is_full)
+		return;
+	while (rc == NB_OK && sum < db->log.page_size &&
+		db->meta.begin + db->log.page_size < end) {
+		rc = compact_some(db, &freed);
+		sum += freed;
+	}
+	pthread_mutex_lock(&db->lock);
+	db->compactions++;
+	db->compacted += sum;
+	db->is_futile = rc != NB_OK || sum < db->log.page_size;
+	pthread_cond_broadcast(&db->compaction_ended);
+	pthread_mutex_unlock(&db->lock);
+}
+
 /* ---- the thread ---- */
 
 static void
@@ -137,6 +202,7 @@ keeper_main(void *db_of_thread)
 		db->is_asked = false;
 		pthread_mutex_unlock(&db->lock);
 		grow_as_needed(db);
+		compact_as_needed(db);
 		if (now_ns() >= due) {
 			(void)log_flush(
 				&db->log, true); /* a failure is the log's from then on */

@@ -52,6 +52,13 @@ page_ceiling(const struct log *log, uint64_t address)
 	return page_floor(log, address + log->page_size - 1);
 }
 
+static uint64_t
+free_size(const struct log *log)
+{
+	uint64_t share = log->capacity / PAGES_FREE_SHARE;
+	return share > 2 * log->page_size ? share : 2 * log->page_size;
+}
+
 static void
 publish(uint64_t *region, uint64_t address)
 {
@@ -132,20 +139,34 @@ log_close(struct log *log)
 	munmap(log->ring, log->ring_mask + 1);
 }
 
+/* The first page of those that fit, with room for new ones. */
+static uint64_t
+first_resident(const struct log *log, uint64_t begin, uint64_t tail)
+{
+	uint64_t most = log->capacity - free_size(log) - 2 * log->page_size;
+	uint64_t last = page_floor(log, tail - 1);
+	uint64_t first = last + log->page_size > most ? last + log->page_size - most : 0;
+
+	return first > page_floor(log, begin) ? first : page_floor(log, begin);
+}
+
 int
 log_resume(struct log *log, uint64_t begin, uint64_t tail, uint64_t seals)
 {
-	uint64_t page = tail == page_floor(log, tail) && tail != 0 ? tail - log->page_size
-								   : page_floor(log, tail);
-	size_t size = (size_t)(block_ceiling(log->file, tail) - page), got = 0;
-	int error = size == 0 ? 0 : file_read(log->file, log_at(log, page), size, page, &got);
+	uint64_t head = tail == 0 ? 0 : first_resident(log, begin, tail);
 
-	if (error != 0 || got < tail - page)
-		return log->host->fail(NB_FAIL, "%s: cannot read the page at %llu: %s",
-			log->file->path, (unsigned long long)page,
-			error != 0 ? strerror(error) : "the file ends before it");
+	for (uint64_t page = head; page < tail; page += log->page_size) {
+		uint64_t end = page + log->page_size < tail ? page + log->page_size : tail;
+		size_t size = (size_t)(block_ceiling(log->file, end) - page), got = 0;
+		int error = file_read(log->file, log_at(log, page), size, page, &got);
+
+		if (error != 0 || got < end - page)
+			return log->host->fail(NB_FAIL, "%s: cannot read the page at %llu: %s",
+				log->file->path, (unsigned long long)page,
+				error != 0 ? strerror(error) : "the file ends before it");
+	}
 	log->begin = begin;
-	log->head = log->safe_head = page;
+	log->head = log->safe_head = head;
 	log->read_only = log->safe_read_only = log->flushed = log->durable = tail;
 	log->tail = word_of(tail, 0);
 	log->seals = seals;
@@ -197,13 +218,6 @@ has_frame(struct log *log, uint64_t page)
 	return page + log->page_size - log_read(&log->safe_head) <= log->capacity;
 }
 
-static uint64_t
-free_size(const struct log *log)
-{
-	uint64_t share = log->capacity / PAGES_FREE_SHARE;
-	return share > 2 * log->page_size ? share : 2 * log->page_size;
-}
-
 static bool
 has_work(struct log *log)
 {
@@ -229,7 +243,7 @@ next_page(const struct log *log, uint64_t address)
 
 /* An allocation that begins a page. 0: the tail has moved. */
 static uint64_t
-allocate_in_next_page(struct log *log, uint64_t *word, size_t size)
+allocate_in_next_page(struct log *log, uint64_t *word, size_t size, bool is_limited)
 {
 	uint64_t address = address_of(*word), page = next_page(log, address);
 	uint64_t at = page + SEAL_SIZE, begin = log_read(&log->begin);
@@ -237,7 +251,7 @@ allocate_in_next_page(struct log *log, uint64_t *word, size_t size)
 	if (size > log->page_size - SEAL_SIZE)
 		return LOG_TOO_LONG;
 	if (page + log->page_size > ADDRESS_MAX ||
-		(log->limit != 0 && page + log->page_size - begin > log->limit))
+		(is_limited && log->limit != 0 && page + log->page_size - begin > log->limit))
 		return LOG_FULL;
 	if (!has_frame(log, page))
 		return LOG_WAIT;
@@ -261,8 +275,8 @@ wait_for_version(struct log *log, uint64_t version)
 		pause_a_little(&spins);
 }
 
-uint64_t
-log_allocate(struct log *log, size_t size)
+static inline uint64_t
+allocate(struct log *log, size_t size, bool is_limited)
 {
 	uint64_t word = __atomic_load_n(&log->tail, __ATOMIC_ACQUIRE);
 	uint64_t address;
@@ -277,7 +291,7 @@ log_allocate(struct log *log, size_t size)
 				    __ATOMIC_ACQUIRE))
 				break;
 		} else {
-			address = allocate_in_next_page(log, &word, size);
+			address = allocate_in_next_page(log, &word, size, is_limited);
 			if (address != 0)
 				break;
 		}
@@ -285,6 +299,18 @@ log_allocate(struct log *log, size_t size)
 	if (address > LOG_TOO_LONG)
 		wait_for_version(log, word >> ADDRESS_BITS);
 	return address;
+}
+
+uint64_t
+log_allocate(struct log *log, size_t size)
+{
+	return allocate(log, size, true);
+}
+
+uint64_t
+log_allocate_anyway(struct log *log, size_t size)
+{
+	return allocate(log, size, false);
 }
 
 /* ---- moving the regions, with `flushing` held ---- */

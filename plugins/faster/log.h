@@ -84,7 +84,7 @@ int
 log_open(struct log *log, const struct nb_host *host, struct epochs *epochs, struct file *file,
 	const struct log_args *args);
 
-/** Go on at `tail`, the end of seal `seals` - 1; reads the page of it. Before the flusher runs. */
+/** Go on at `tail`, the end of seal `seals` - 1, with what fits in memory. Before the flusher runs. */
 int
 log_resume(struct log *log, uint64_t begin, uint64_t tail, uint64_t seals);
 
@@ -125,6 +125,10 @@ enum {
 /** An address for `size` bytes, a multiple of 8. Within an epoch, in which they must be filled. */
 uint64_t
 log_allocate(struct log *log, size_t size);
+
+/** The same beyond the limit on storage, for copies by which the log gets shorter. */
+uint64_t
+log_allocate_anyway(struct log *log, size_t size);
 
 /** Until there may be room. Out of any epoch. NB_OK, or a failure. */
 int

@@ -370,14 +370,27 @@ static void
 wait_for_stalled(struct nb_session *session)
 {
 	const struct op *op = session->stalled.first;
-	int rc = op->answer == OP_FUZZY ? log_wait_for_safety(session->log, op->at)
-		: op->answer == OP_ROOM ? log_wait_for_room(session->log)
-					: keeper_wait_for_index(session->db);
+	const char *why = "the index has no room";
+	int rc;
+
+	switch (op->answer) {
+	case OP_FUZZY:
+		rc = log_wait_for_safety(session->log, op->at);
+		break;
+	case OP_ROOM:
+		rc = log_wait_for_room(session->log);
+		break;
+	case OP_FULL:
+		rc = keeper_wait_for_compaction(session->db);
+		why = "the log has reached its limit on storage: give a larger log_limit";
+		break;
+	default:
+		rc = keeper_wait_for_index(session->db);
+	}
 
 	if (rc != NB_OK) {
 		struct op *failed = list_take(&session->stalled);
-		failed->error = session->log->has_failed ? session->log->error
-							 : "the index has no room";
+		failed->error = session->log->has_failed ? session->log->error : why;
 		settle(session, failed, rc);
 	}
 	try_stalled(session);

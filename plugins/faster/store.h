@@ -21,7 +21,8 @@ enum {
 	OP_READ,         /* op->wanted bytes at op->at, on storage, are needed to go on */
 	OP_FUZZY,        /* op->at is in the fuzzy region */
 	OP_ROOM,         /* no frame for the tail */
-	OP_INDEX         /* no bucket in the index */
+	OP_INDEX,        /* no bucket in the index */
+	OP_FULL          /* the limit of the log on storage is reached */
 };
 
 struct op {
@@ -115,6 +116,10 @@ struct nb_db {
 	struct nb_session **open; /* by id */
 	struct counts closed;     /* of closed sessions */
 	uint64_t growths;
+	bool is_full;                    /* sessions wait for a compaction */
+	bool is_futile;                  /* the last one has freed less than a page */
+	uint64_t compactions, compacted; /* their number; bytes that they have freed */
+	pthread_cond_t compaction_ended;
 	uint64_t periodic_ns;
 };
 
@@ -164,8 +169,18 @@ keeper_ask(struct nb_db *db);
 int
 keeper_wait_for_index(struct nb_db *db);
 
+/** The log has reached its limit: wait for a compaction. A failure if the last freed too little. */
+int
+keeper_wait_for_compaction(struct nb_db *db);
+
 void
 keeper_sum(struct nb_db *db, struct counts *sum);
+
+/* --- compact.c --- */
+
+/** Keep what is needed of the log up to `until`, and let it begin there. By the keeper. */
+int
+compact(struct nb_db *db, uint64_t until, uint64_t *freed);
 
 /* --- recover.c --- */
 

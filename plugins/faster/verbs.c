@@ -89,19 +89,10 @@ note_written(struct op *op, uint64_t address, size_t size)
 static inline int
 of_allocation(struct nb_session *session, struct op *op, uint64_t address)
 {
-	const struct nb_host *host = session->db->host;
-
-	switch (address) {
-	case LOG_WAIT:
-		return OP_ROOM;
-	case LOG_FULL:
-		op->error = "the log has reached its limit on storage: give a larger log_limit";
-		break;
-	default:
-		op->error =
-			"the record does not fit into a page of the log: give a larger page_size";
-	}
-	return host->fail(NB_FAIL, "%s", op->error);
+	if (address != LOG_TOO_LONG)
+		return address == LOG_WAIT ? OP_ROOM : OP_FULL;
+	op->error = "the record does not fit into a page of the log: give a larger page_size";
+	return session->db->host->fail(NB_FAIL, "%s", op->error);
 }
 
 /* A growth of the index is not missed by more than so many entries of each session. */
@@ -496,6 +487,9 @@ op_run(struct nb_session *session, struct op *op)
 			break;
 		case OP_INDEX:
 			rc = keeper_wait_for_index(session->db);
+			break;
+		case OP_FULL:
+			rc = keeper_wait_for_compaction(session->db);
 			break;
 		default:
 			return rc;
