@@ -245,6 +245,18 @@ steps_add_up(const struct job_worker *worker)
 	return adds_up;
 }
 
+bool
+steps_keep_ages(const struct job_worker *worker)
+{
+	bool keep = true;
+	for (uint32_t k = KIND_ADD; k < NB_KINDS_MAX; k++) {
+		const struct nb_kind *kind = kind_of(worker, k);
+		if (kind != NULL && (kind_verbs(kind) & 1u << NB_STEP_PUT_IF_NEWER) != 0)
+			keep &= level_by(worker, k) >= STEPS_SNAPSHOT;
+	}
+	return keep || worker->plan->of_all == 1;
+}
+
 /** Whether all puts of an operation that are to happen at once do. */
 static bool
 puts_at_once(const struct job_worker *worker)

@@ -42,6 +42,13 @@ steps_level(const struct job_worker *worker);
 bool
 steps_add_up(const struct job_worker *worker);
 
+/**
+ * Whether no put-if-newer replaces a newer value: it may where the host does it as a get and a put,
+ * and another worker puts between these.
+ */
+bool
+steps_keep_ages(const struct job_worker *worker);
+
 /** One attempt. What it returns is as of a verb: NB_EXISTS if a condition was not met. */
 int
 steps_attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample,

@@ -16,6 +16,8 @@
  */
 #include "run/torn.h"
 
+#include "run/steps.h"
+
 static bool
 is_read(const struct ops_op *op, uint32_t k)
 {
@@ -45,7 +47,7 @@ is_torn(const struct job_worker *worker, const struct ops_op *op, uint64_t i, ui
 	if (op->numbers[a] == op->numbers[b])
 		return !ops_has_written(op, a) && !ops_has_written(op, b);
 	if (spec->is_aged)
-		return worker->seen[b] < worker->seen[a] &&
+		return steps_keep_ages(worker) && worker->seen[b] < worker->seen[a] &&
 			ops_puts_at_once(spec, i, op->numbers[b]);
 	if (worker->seen[b] == 0)
 		return ops_puts_at_once(spec, i, op->numbers[b]);

@@ -36,6 +36,7 @@
 
 #include "base/error.h"
 #include "run/backoff.h"
+#include "run/steps.h"
 #include "run/worker.h"
 
 const char *
@@ -149,7 +150,7 @@ is_stale(const struct job_worker *worker, const struct ops_op *op, uint64_t numb
 			horizon(spec, versions, op->index));
 	if (version == last && has_own && job_own_kind(own) != NB_OP_DELETE)
 		return false;
-	if (spec->is_aged) /* no writer replaces a newer value, whoever wrote that */
+	if (spec->is_aged && steps_keep_ages(worker)) /* whoever wrote the newer value */
 		return has_own && job_own_kind(own) != NB_OP_DELETE && version < last;
 	if (spec->is_load)
 		return version != 0; /* it has put all records anew */
