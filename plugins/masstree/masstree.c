@@ -5,33 +5,14 @@
  * A session is the tree's own, under the name that the host knows, so that a verb costs no more
  * than the jump into it.
  */
-#include "../common/plugin.h"
-#include "tree.h"
-
-/* Lengths are kept in 32 bits. The limits are ours: a record is one allocation. */
-#define KEY_SIZE_MAX (1ull << 20)
-#define VALUE_SIZE_MAX (1ull << 30)
+#include "masstree.h"
 
 struct nb_db {
 	const struct nb_host *host;
 	struct mt_tree *tree;
 };
 
-/* All but the first four are for comparisons: section 6.2 of the paper. */
-#define OPTIONS(X) \
-	X(HUGEPAGES, BOOL, "hugepages", "yes", "ask the kernel for pages of 2 MiB") \
-	X(PREFETCH, BOOL, "prefetch", "yes", "prefetch nodes before they are searched") \
-	X(ALLOCATOR, CHOICE, "allocator", "pool", "pool|malloc", \
-		"where nodes and records are allocated") \
-	X(PERMUTATION, BOOL, "permutation", "yes", \
-		"keep the order of a leaf in one word; no: move its records at each insert") \
-	X(COMPARE, CHOICE, "compare", "integer", "integer|bytes", \
-		"how 8 bytes of a key are compared")
-
-enum { OPTIONS(OPTION_ID) };
-enum { ALLOCATOR_MALLOC = 1, COMPARE_BYTES = 1 }; /* in the order of the choices */
-
-static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
+const struct nb_option masstree_options[] = {MASSTREE_OPTIONS(OPTION_ROW) NB_OPTION_END};
 
 static const struct nb_engine engine;
 
@@ -41,14 +22,27 @@ version(void)
 	return NB_ENGINE_VERSION;
 }
 
-/* --- the database --- */
+static bool
+is_text_set(const struct nb_option_value *value)
+{
+	return value->is_set != 0 && value->text != NULL && value->text[0] != '\0';
+}
 
-static int
-db_open(struct nb_db **out, const struct nb_open_args *args)
+static const struct nb_engine *
+variant(const struct nb_option_value *value)
+{
+	bool is_persistent = value[PERSISTENT].u64 != 0 || is_text_set(&value[LOG_DIRS]) ||
+		is_text_set(&value[CHECKPOINT_DIRS]);
+
+	return is_persistent ? &masstree_persistent : NULL;
+}
+
+struct mt_args
+masstree_args(const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
-	const struct nb_host *host = args->host;
-	struct mt_args to = {.host = host,
+
+	return (struct mt_args){.host = args->host,
 		.sessions = args->sessions,
 		.inflight_ops = args->inflight_ops,
 		.inflight_bytes = args->inflight_bytes,
@@ -57,13 +51,22 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		.has_no_prefetch = value[PREFETCH].u64 == 0,
 		.has_no_permutation = value[PERMUTATION].u64 == 0,
 		.has_byte_compare = value[COMPARE].u64 == COMPARE_BYTES};
+}
+
+/* --- the database --- */
+
+static int
+db_open(struct nb_db **out, const struct nb_open_args *args)
+{
+	const struct nb_host *host = args->host;
+	struct mt_args to = masstree_args(args);
 	int rc = check_durability(args, &engine);
 
 	if (rc != NB_OK)
 		return rc;
 	if ((args->flags & NB_OPEN_CREATE) == 0)
-		return host->fail(
-			NB_FAIL, "masstree: no database: it does not outlive its process");
+		return host->fail(NB_FAIL,
+			"masstree: no database: without -o persistent=yes it does not outlive its process");
 	struct nb_db *db = calloc(1, sizeof(*db));
 	if (db == NULL)
 		return host->fail(NB_FAIL, "out of memory");
@@ -243,23 +246,27 @@ static const struct {
 #undef IT
 };
 
-static void
-stats(struct nb_db *db, nb_stat_emit emit, void *to)
+void
+masstree_emit(struct mt_tree *tree, nb_stat_emit emit, void *to)
 {
 	struct mt_stats all;
 
-	mt_stats(db->tree, &all);
+	mt_stats(tree, &all);
 	for (size_t i = 0; i < COUNT_OF(counters); i++) {
 		uint64_t value = *(const uint64_t *)((const char *)&all + counters[i].offset);
 		emit(to, counters[i].name, counters[i].unit, counters[i].kind, value);
 	}
 }
 
+static void
+stats(struct nb_db *db, nb_stat_emit emit, void *to)
+{
+	masstree_emit(db->tree, emit, to);
+}
+
 static const struct nb_engine engine = {ENGINE_BASE("masstree"), ENGINE_RECORDS, ENGINE_SCAN,
-	.summary = "trie of B+-trees in memory, after Masstree", .licence = "BSD-2-Clause",
-	.home = "part of mininb", .caps = NB_CAP_ORDERED | NB_CAP_CONCURRENT,
+	MASSTREE_TABLE, .caps = NB_CAP_ORDERED | NB_CAP_CONCURRENT, .variant = variant,
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE), .auto_durability = NB_DUR_NONE,
-	.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, .options = options,
 	.open = db_open, .close = db_close, .release = release, .insert = insert,
 	.batch = batch, .multi_get = multi_get, .merge = merge, .submit = submit, .reap = reap,
 	.flush = flush, .stats = stats};

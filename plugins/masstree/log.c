@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The log of each session.
+ *
+ * A record is copied into a mapping of the segment, which survives kill -9 and costs no system
+ * call. Its number is taken from one counter with the leaf locked. That is the only line that all
+ * writers share, and some 10 ns; in exchange numbers have no gaps, so a recovery knows of each
+ * change whether all before it are there.
+ *
+ * What is made durable together is a round: the counter is read, sessions that are in the middle
+ * of an older write are waited for, and then all logs are synced. One thread does it, for
+ * `commit` one of those who wait, and for `periodic` a thread of its own. A write is acknowledged
+ * at `commit` when a round has covered its number, and so everything that it may depend on.
+ */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { PAGE = 4096 };
+
+uint64_t
+store_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint32_t
+record_checksum(const struct log_record *record, uint64_t generation)
+{
+	const char *bytes = (const char *)record + sizeof(record->checksum);
+	uint64_t hash = XXH3_64bits_withSeed(
+		bytes, record->size - sizeof(record->checksum), generation);
+	uint32_t checksum = (uint32_t)(hash ^ hash >> 32);
+
+	return checksum != 0 ? checksum : 1;
+}
+
+/* --- segments --- */
+
+/* The directory of a session's log. */
+static const char *
+directory_of(const struct log *log)
+{
+	const struct dirs *dirs = &log->store->log_dirs;
+
+	return dirs->path[log->id % dirs->count];
+}
+
+void
+log_name(char *name, size_t room, const struct log *log, uint64_t segment)
+{
+	const struct store *store = log->store;
+	int size = snprintf(name, room,
+		"%s/masstree-%016" PRIx64 "-log.%" PRIu64 ".%u.%" PRIu64, directory_of(log),
+		store->id, store->generation, log->id, segment);
+
+	if (size < 0 || (size_t)size >= room)
+		name[0] = '\0'; /* no file can be made then */
+}
+
+static int
+segment_failed(const struct log *log, const char *what, uint64_t size, int error)
+{
+	return log->store->host->fail(NB_FAIL,
+		"masstree: cannot %s a log segment of %llu KiB in %s: %s; the write was not done",
+		what, (unsigned long long)(size >> 10), directory_of(log), strerror(error));
+}
+
+/* A file of `size` bytes whose blocks are there, mapped. */
+static int
+segment_make(const struct log *log, struct segment *segment, size_t size)
+{
+	const struct store *store = log->store;
+	char name[STORE_PATH_MAX];
+	struct log_header header = {.magic = LOG_MAGIC,
+		.id = store->id,
+		.generation = store->generation,
+		.session = log->id,
+		.segment = segment->number,
+		.before = log->last};
+	int fd, error;
+
+	log_name(name, sizeof(name), log, segment->number);
+	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return segment_failed(log, "create", size, errno);
+	error = posix_fallocate(fd, 0, (off_t)size);
+	if (error != 0)
+		goto remove_file;
+	segment->map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	error = errno;
+	if (segment->map == MAP_FAILED)
+		goto remove_file;
+	close(fd);
+	header.checksum = XXH3_64bits(&header, offsetof(struct log_header, checksum));
+	memcpy(segment->map, &header, sizeof(header));
+	segment->size = size;
+	segment->end = LOG_HEADER;
+	segment->synced = 0;
+	return NB_OK;
+
+remove_file:
+	close(fd);
+	unlink(name);
+	return segment_failed(log, "allocate", size, error);
+}
+
+static void
+segment_unmap(struct segment *segment)
+{
+	if (segment->map != NULL)
+		munmap(segment->map, segment->size);
+	segment->map = NULL;
+}
+
+/* The present one is full. With the lock. */
+static bool
+segment_put_aside(struct log *log)
+{
+	if (log->full_count == log->full_room) {
+		size_t room = log->full_room == 0 ? 16 : 2 * log->full_room;
+		struct segment *full = realloc(log->full, room * sizeof(*full));
+		if (full == NULL)
+			return false;
+		log->full = full;
+		log->full_room = room;
+	}
+	log->now.last = log->last;
+	log->full[log->full_count++] = log->now;
+	return true;
+}
+
+/* A segment in which there is room for so much. The old one stays where that fails. */
+static int
+segment_next(struct log *log, size_t size)
+{
+	size_t wanted = size + LOG_HEADER;
+	struct segment next = {.number = log->now.number + 1};
+	int rc;
+
+	if (wanted < log->store->segment_bytes)
+		wanted = log->store->segment_bytes;
+	wanted = (wanted + PAGE - 1) / PAGE * PAGE;
+	rc = segment_make(log, &next, wanted);
+	if (rc != NB_OK)
+		return rc;
+	pthread_mutex_lock(&log->lock);
+	if (log->now.map != NULL && !segment_put_aside(log)) {
+		segment_unmap(&next);
+		rc = log->store->host->fail(NB_FAIL, "masstree: out of memory for the log");
+	} else {
+		log->now = next;
+		log->has_new_name = true;
+	}
+	pthread_mutex_unlock(&log->lock);
+	return rc;
+}
+
+/* --- records --- */
+
+int
+log_record(void *to, enum mt_change change, struct nb_slice key, struct nb_slice value)
+{
+	struct log *log = to;
+	struct store *store = log->store;
+	size_t size = (sizeof(struct log_record) + key.size + value.size + 7) / 8 * 8;
+
+	if (__builtin_expect(__atomic_load_n(&store->error, __ATOMIC_RELAXED) != 0, 0))
+		return store->host->fail(NB_FAIL,
+			"masstree: a sync of the log failed earlier: %s; nothing is written any more",
+			strerror(store->error));
+	if (__builtin_expect(log->now.map == NULL || size > log->now.size - log->now.end, 0)) {
+		int rc = segment_next(log, size);
+		if (rc != NB_OK)
+			return rc;
+	}
+	struct log_record *record = (void *)(log->now.map + log->now.end);
+	char *bytes = (char *)(record + 1);
+
+	record->size = (uint32_t)size;
+	record->number = __atomic_add_fetch(&store->counter, 1, __ATOMIC_ACQ_REL);
+	record->key_size = (uint32_t)key.size;
+	record->value_size = (uint32_t)value.size | (change == MT_DEL ? RECORD_DELETE : 0);
+	memcpy(bytes, key.data, key.size);
+	if (value.size != 0)
+		memcpy(bytes + key.size, value.data, value.size);
+	record->checksum = record_checksum(record, store->generation);
+	log->last = record->number;
+	__atomic_store_n(&log->appended_bytes, log->appended_bytes + size, __ATOMIC_RELAXED);
+	__atomic_store_n(&log->now.end, log->now.end + size, __ATOMIC_RELEASE);
+	return NB_OK;
+}
+
+/* --- rounds --- */
+
+uint64_t
+logs_settled(struct store *store)
+{
+	uint64_t last = __atomic_load_n(&store->counter, __ATOMIC_ACQUIRE);
+
+	for (uint32_t id = 0; store->logs != NULL && id < store->sessions; id++) {
+		const uint64_t *active = &store->logs[id].active;
+		uint64_t since = __atomic_load_n(active, __ATOMIC_ACQUIRE);
+
+		while (since != LOG_IDLE && since <= last) {
+			sched_yield();
+			since = __atomic_load_n(active, __ATOMIC_ACQUIRE);
+		}
+	}
+	return last;
+}
+
+/* 0 or errno. */
+static int
+segment_sync(struct segment *segment)
+{
+	size_t end = __atomic_load_n(&segment->end, __ATOMIC_ACQUIRE);
+	size_t begin = segment->synced / PAGE * PAGE;
+
+	if (end == segment->synced)
+		return 0;
+	if (msync(segment->map + begin, end - begin, MS_SYNC) != 0)
+		return errno;
+	segment->synced = end;
+	return 0;
+}
+
+static int
+sync_directory(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int error = fd >= 0 && fsync(fd) == 0 ? 0 : errno;
+
+	if (fd >= 0)
+		close(fd);
+	return error;
+}
+
+/* Older segments first. 0 or errno. */
+static int
+sync_one(struct log *log)
+{
+	int error = 0;
+
+	pthread_mutex_lock(&log->lock);
+	for (size_t i = 0; error == 0 && i < log->full_count; i++) {
+		if (log->full[i].map == NULL)
+			continue;
+		error = segment_sync(&log->full[i]);
+		if (error == 0)
+			segment_unmap(&log->full[i]);
+	}
+	if (error == 0 && log->now.map != NULL)
+		error = segment_sync(&log->now);
+	if (error == 0 && log->has_new_name) {
+		error = sync_directory(directory_of(log));
+		log->has_new_name = error != 0;
+	}
+	pthread_mutex_unlock(&log->lock);
+	return error;
+}
+
+/* With sync_lock held, which is released meanwhile. */
+static void
+sync_round(struct store *store)
+{
+	uint64_t covered;
+	int error = 0;
+
+	store->is_syncing = true;
+	pthread_mutex_unlock(&store->sync_lock);
+	covered = logs_settled(store);
+	for (uint32_t id = 0; error == 0 && id < store->sessions; id++)
+		error = sync_one(&store->logs[id]);
+	pthread_mutex_lock(&store->sync_lock);
+	store->is_syncing = false;
+	__atomic_store_n(&store->syncs, store->syncs + 1, __ATOMIC_RELAXED);
+	if (error != 0)
+		__atomic_store_n(&store->error, error, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n(&store->durable, covered, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&store->synced);
+}
+
+static int
+sync_up_to(struct store *store, uint64_t number)
+{
+	int error;
+
+	if (__atomic_load_n(&store->durable, __ATOMIC_ACQUIRE) >= number)
+		return NB_OK;
+	pthread_mutex_lock(&store->sync_lock);
+	while (store->error == 0 && store->durable < number) {
+		if (store->is_syncing)
+			pthread_cond_wait(&store->synced, &store->sync_lock);
+		else
+			sync_round(store);
+	}
+	error = store->error;
+	pthread_mutex_unlock(&store->sync_lock);
+	return error == 0
+		? NB_OK
+		: store->host->fail(NB_FAIL,
+			  "masstree: the log cannot be synced: %s; what was written since may be lost",
+			  strerror(error));
+}
+
+int
+log_commit(struct log *log)
+{
+	return sync_up_to(log->store, log->last);
+}
+
+int
+log_sync(struct store *store)
+{
+	return sync_up_to(store, __atomic_load_n(&store->counter, __ATOMIC_ACQUIRE));
+}
+
+/* For NB_DUR_PERIODIC. */
+static void *
+sync_now_and_then(void *arg)
+{
+	struct store *store = arg;
+
+	pthread_mutex_lock(&store->sync_lock);
+	while (!store->is_closing) {
+		struct timespec at;
+		uint64_t due = store_now_ns() + store->sync_interval_ns;
+		uint64_t last = __atomic_load_n(&store->counter, __ATOMIC_ACQUIRE);
+
+		if (store->durable < last && store->error == 0 && !store->is_syncing)
+			sync_round(store);
+		at = (struct timespec){(time_t)(due / 1000000000), (long)(due % 1000000000)};
+		while (!store->is_closing && store_now_ns() < due)
+			pthread_cond_timedwait(&store->synced, &store->sync_lock, &at);
+	}
+	pthread_mutex_unlock(&store->sync_lock);
+	return NULL;
+}
+
+/* --- all of them --- */
+
+int
+logs_open(struct store *store)
+{
+	pthread_condattr_t monotonic;
+
+	store->logs = aligned_alloc(128, store->sessions * sizeof(struct log));
+	if (store->logs == NULL)
+		return store->host->fail(NB_FAIL, "masstree: out of memory for the logs");
+	memset(store->logs, 0, store->sessions * sizeof(struct log));
+	for (uint32_t id = 0; id < store->sessions; id++) {
+		store->logs[id].store = store;
+		store->logs[id].id = id;
+		pthread_mutex_init(&store->logs[id].lock, NULL);
+	}
+	pthread_mutex_init(&store->sync_lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&store->synced, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	store->durable = store->counter;
+	if (store->durability != NB_DUR_PERIODIC)
+		return NB_OK;
+	int error = pthread_create(&store->syncer, NULL, sync_now_and_then, store);
+	store->has_syncer = error == 0;
+	return error == 0 ? NB_OK
+			  : store->host->fail(NB_FAIL,
+				    "masstree: cannot start the thread that syncs the logs: %s",
+				    strerror(error));
+}
+
+/* What was allocated and never used. A failure costs only the space. */
+static void
+cut_rest(const struct log *log)
+{
+	char name[STORE_PATH_MAX];
+
+	if (log->now.map == NULL)
+		return;
+	log_name(name, sizeof(name), log, log->now.number);
+	int ignored = truncate(name, (off_t)log->now.end);
+	(void)ignored;
+}
+
+void
+logs_close(struct store *store)
+{
+	if (store->logs == NULL)
+		return;
+	if (store->has_syncer) {
+		pthread_mutex_lock(&store->sync_lock);
+		store->is_closing = true;
+		pthread_cond_broadcast(&store->synced);
+		pthread_mutex_unlock(&store->sync_lock);
+		pthread_join(store->syncer, NULL);
+	}
+	for (uint32_t id = 0; id < store->sessions; id++) {
+		struct log *log = &store->logs[id];
+
+		for (size_t i = 0; i < log->full_count; i++)
+			segment_unmap(&log->full[i]);
+		cut_rest(log);
+		segment_unmap(&log->now);
+		free(log->full);
+		pthread_mutex_destroy(&log->lock);
+	}
+	pthread_cond_destroy(&store->synced);
+	pthread_mutex_destroy(&store->sync_lock);
+	free(store->logs);
+	store->logs = NULL;
+}
+
+void
+logs_trim(struct store *store, uint64_t first)
+{
+	for (uint32_t id = 0; store->logs != NULL && id < store->sessions; id++) {
+		struct log *log = &store->logs[id];
+		size_t kept = 0;
+
+		pthread_mutex_lock(&log->lock);
+		for (size_t i = 0; i < log->full_count; i++) {
+			struct segment *segment = &log->full[i];
+			char name[STORE_PATH_MAX];
+
+			if (segment->last > first) {
+				log->full[kept++] = *segment;
+				continue;
+			}
+			segment_unmap(segment);
+			log_name(name, sizeof(name), log, segment->number);
+			unlink(name);
+		}
+		log->full_count = kept;
+		pthread_mutex_unlock(&log->lock);
+	}
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MASSTREE_MASSTREE_H
+#define MASSTREE_MASSTREE_H
+/** What the two tables of the engine share: masstree.c, in memory, and persistent.c, with logs. */
+#include "../common/plugin.h"
+#include "tree.h"
+
+/* Lengths are kept in 32 bits. The limits are ours: a record is one allocation. */
+#define KEY_SIZE_MAX (1ull << 20)
+#define VALUE_SIZE_MAX (1ull << 30)
+
+/* Those from hugepages to compare are for comparisons: section 6.2 of the paper. */
+#define MASSTREE_OPTIONS(X) \
+	X(HUGEPAGES, BOOL, "hugepages", "yes", "ask the kernel for pages of 2 MiB") \
+	X(PREFETCH, BOOL, "prefetch", "yes", "prefetch nodes before they are searched") \
+	X(ALLOCATOR, CHOICE, "allocator", "pool", "pool|malloc", \
+		"where nodes and records are allocated") \
+	X(PERMUTATION, BOOL, "permutation", "yes", \
+		"keep the order of a leaf in one word; no: move its records at each insert") \
+	X(COMPARE, CHOICE, "compare", "integer", "integer|bytes", \
+		"how 8 bytes of a key are compared") \
+	X(PERSISTENT, BOOL, "persistent", "no", \
+		"keep the records on storage: logs and checkpoints") \
+	X(LOG_DIRS, TEXT, "log_dirs", NULL, \
+		"write logs in these directories, separated by commas; implies persistent") \
+	X(CHECKPOINT_DIRS, TEXT, "checkpoint_dirs", NULL, \
+		"write checkpoints in these directories, a thread each; implies persistent") \
+	X(LOG_SEGMENT, BYTES, "log_segment", "16MiB", 64 << 10, 1 << 30, \
+		"allocate logs in files of SIZE") \
+	X(SYNC_INTERVAL, TIME, "sync_interval", "200ms", 1000000, 3600000000000, \
+		"sync the logs every TIME, at durability periodic")
+
+enum { MASSTREE_OPTIONS(OPTION_ID) };
+enum { ALLOCATOR_MALLOC = 1, COMPARE_BYTES = 1 }; /* in the order of the choices */
+
+extern const struct nb_option masstree_options[];
+extern const struct nb_engine masstree_persistent;
+
+#define MASSTREE_TABLE \
+	.summary = "trie of B+-trees in memory, after Masstree", .licence = "BSD-2-Clause", \
+	.home = "part of mininb", .key_size_max = KEY_SIZE_MAX, \
+	.value_size_max = VALUE_SIZE_MAX, .options = masstree_options
+
+/** The arguments of the tree that the host's say. */
+struct mt_args
+masstree_args(const struct nb_open_args *args);
+
+/** The counters of the tree. */
+void
+masstree_emit(struct mt_tree *tree, nb_stat_emit emit, void *to);
+
+#endif /* MASSTREE_MASSTREE_H */

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Recovery: the parts of the checkpoint, then the logs, both by several threads.
+ *
+ * Parts have different keys, so each is read by itself. The logs are merged by the numbers of
+ * their records. Each thread merges all of them and applies the changes of its own keys, those
+ * whose hash says so: a key is in one thread, and its changes stay in order.
+ *
+ * Which records count? A chain of segments ends at the first record that is torn, or whose
+ * segment is not followed by the one that was made after it. A kill tears only what was never
+ * acknowledged, so at `process` all others count. After a power failure any log may lack its end.
+ * Then records count up to the first number that is in no log: a consistent prefix. At `commit`
+ * that is always done, since nothing is acknowledged before all with lower numbers are synced. At
+ * `periodic` it is done if the machine was started since.
+ */
+#include "store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* A file, mapped to be read. */
+struct view {
+	char *data;
+	size_t size;
+};
+
+/* False: errno. */
+static bool
+view_open(struct view *view, const char *path)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	*view = (struct view){NULL};
+	if (fd < 0)
+		return false;
+	bool is_open = fstat(fd, &status) == 0;
+	if (is_open && status.st_size > 0) {
+		view->size = (size_t)status.st_size;
+		view->data = mmap(
+			NULL, view->size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
+		is_open = view->data != MAP_FAILED;
+	}
+	close(fd);
+	return is_open;
+}
+
+static void
+view_close(struct view *view)
+{
+	if (view->size > 0 && view->data != NULL)
+		munmap(view->data, view->size);
+	view->data = NULL;
+}
+
+/* --- the checkpoint --- */
+
+struct loading {
+	struct store *store;
+	const struct state *state;
+	unsigned threads;
+	uint64_t records; /* atomic */
+	int rc;           /* atomic */
+};
+
+static int
+load_block(struct mt_session *session, const char *at, const struct block_header *header)
+{
+	const char *end = at + header->size;
+
+	for (uint64_t i = 0; i < header->count; i++) {
+		uint32_t sizes[2];
+
+		if ((size_t)(end - at) < sizeof(sizes))
+			return NB_NOT_FOUND;
+		memcpy(sizes, at, sizeof(sizes));
+		at += sizeof(sizes);
+		if ((uint64_t)sizes[0] + sizes[1] > (uint64_t)(end - at))
+			return NB_NOT_FOUND;
+		int rc = mt_put(session, (struct nb_slice){at, sizes[0]},
+			(struct nb_slice){at + sizes[0], sizes[1]});
+		if (rc != NB_OK)
+			return rc;
+		at += sizes[0] + sizes[1];
+	}
+	return at == end ? NB_OK : NB_NOT_FOUND;
+}
+
+/* NB_NOT_FOUND: damaged. */
+static int
+load_view(struct mt_session *session, const struct view *view, const struct state *state,
+	unsigned index, uint64_t *records)
+{
+	struct part_header part;
+	struct block_header header;
+	size_t at = sizeof(part);
+
+	if (view->size < sizeof(part))
+		return NB_NOT_FOUND;
+	memcpy(&part, view->data, sizeof(part));
+	if (part.magic != PART_MAGIC || part.id != state->id ||
+		part.checkpoint != state->checkpoint || part.part != index)
+		return NB_NOT_FOUND;
+	for (;;) {
+		if (view->size - at < sizeof(header))
+			return NB_NOT_FOUND;
+		memcpy(&header, view->data + at, sizeof(header));
+		at += sizeof(header);
+		if (header.size == 0)
+			break;
+		if (header.size > view->size - at ||
+			XXH3_64bits_withSeed(view->data + at, header.size, header.size) !=
+				header.checksum)
+			return NB_NOT_FOUND;
+		int rc = load_block(session, view->data + at, &header);
+		if (rc != NB_OK)
+			return rc;
+		at += header.size;
+		*records += header.count;
+	}
+	return header.count == *records &&
+			XXH3_64bits_withSeed(&header.count, sizeof(header.count), 0) ==
+				header.checksum
+		? NB_OK
+		: NB_NOT_FOUND;
+}
+
+static int
+load_part(struct loading *loading, struct mt_session *session, unsigned index)
+{
+	const char *path = loading->state->parts.path[index];
+	struct view view;
+	uint64_t records = 0;
+
+	if (!view_open(&view, path))
+		return store_failed(loading->store, "open", path);
+	int rc = load_view(session, &view, loading->state, index, &records);
+	view_close(&view);
+	__atomic_fetch_add(&loading->records, records, __ATOMIC_RELAXED);
+	return rc != NB_NOT_FOUND ? rc
+				  : loading->store->host->fail(NB_FAIL,
+					    "masstree: the checkpoint is damaged: %s", path);
+}
+
+static void
+load_parts(void *to, unsigned thread)
+{
+	struct loading *loading = to;
+	struct mt_session *session;
+	int rc = mt_session_open(
+		&session, loading->store->tree, loading->store->sessions + thread);
+
+	if (rc == NB_OK) {
+		for (unsigned i = thread; i < loading->state->parts.count && rc == NB_OK;
+			i += loading->threads)
+			rc = load_part(loading, session, i);
+		mt_session_close(session);
+	}
+	if (rc != NB_OK)
+		__atomic_store_n(&loading->rc, rc, __ATOMIC_RELAXED);
+}
+
+static int
+load_checkpoint(struct store *store, const struct state *state)
+{
+	struct loading loading = {.store = store, .state = state, .threads = store_threads()};
+
+	if (loading.threads > state->parts.count)
+		loading.threads = state->parts.count;
+	if (loading.threads == 0)
+		return NB_OK;
+	store_run(loading.threads, load_parts, &loading);
+	store->recovered = loading.records;
+	if (loading.rc == NB_OK && loading.records != state->records)
+		return store->host->fail(NB_FAIL,
+			"masstree: the checkpoint has %llu records, and the state file says %llu",
+			(unsigned long long)loading.records,
+			(unsigned long long)state->records);
+	return loading.rc;
+}
+
+/* --- the logs --- */
+
+/* A segment that was found. */
+struct found {
+	uint64_t generation, session, segment;
+	char *path;
+	struct view view;
+	size_t end; /* of its records that are whole */
+	uint64_t last, before;
+	bool is_torn;
+};
+
+struct founds {
+	struct found *at;
+	size_t count, room;
+};
+
+struct replay {
+	struct store *store;
+	const struct state *state;
+	struct founds founds;
+	uint64_t limit; /* of the generation that the state names */
+	unsigned threads;
+	uint64_t replayed, dropped, last; /* of thread 0 */
+	int rc;                           /* atomic */
+};
+
+static bool
+add_found(struct founds *founds, const struct found *found)
+{
+	if (founds->count == founds->room) {
+		size_t room = founds->room == 0 ? 64 : 2 * founds->room;
+		struct found *at = realloc(founds->at, room * sizeof(*at));
+		if (at == NULL)
+			return false;
+		founds->at = at;
+		founds->room = room;
+	}
+	founds->at[founds->count++] = *found;
+	return true;
+}
+
+/* The last number that counts of a generation. 0: it is none of ours. */
+static uint64_t
+limit_of(const struct replay *replay, uint64_t generation)
+{
+	const struct state *state = replay->state;
+
+	if (generation == state->generation)
+		return replay->limit;
+	for (unsigned i = 0; i < state->closed_count; i++)
+		if (state->closed[i].generation == generation)
+			return state->closed[i].last;
+	return 0;
+}
+
+static int
+find_in(struct replay *replay, const char *directory)
+{
+	char prefix[64];
+	DIR *dir = opendir(directory);
+	bool has_memory = true;
+
+	if (dir == NULL)
+		return store_failed(replay->store, "open the log directory", directory);
+	int size = snprintf(
+		prefix, sizeof(prefix), "masstree-%016" PRIx64 "-log.", replay->state->id);
+	for (struct dirent *entry; has_memory && (entry = readdir(dir)) != NULL;) {
+		struct found found = {0};
+		char path[STORE_PATH_MAX];
+
+		if (strncmp(entry->d_name, prefix, (size_t)size) != 0 ||
+			sscanf(entry->d_name + size, "%" SCNu64 ".%" SCNu64 ".%" SCNu64,
+				&found.generation, &found.session, &found.segment) != 3 ||
+			limit_of(replay, found.generation) == 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		found.path = strdup(path);
+		has_memory = found.path != NULL && add_found(&replay->founds, &found);
+	}
+	closedir(dir);
+	return has_memory ? NB_OK : replay->store->host->fail(NB_FAIL, "out of memory");
+}
+
+static int
+compare_found(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	if (x->generation != y->generation)
+		return x->generation < y->generation ? -1 : 1;
+	if (x->session != y->session)
+		return x->session < y->session ? -1 : 1;
+	return (x->segment > y->segment) - (x->segment < y->segment);
+}
+
+static const struct log_record *
+record_at(const struct found *found, size_t at)
+{
+	return (const void *)(found->view.data + at);
+}
+
+/* Whole, and with its parts where they should be. */
+static bool
+is_sound(const struct found *found, const struct log_record *record, size_t room)
+{
+	if (record->size < sizeof(*record) || record->size % 8 != 0 || record->size > room)
+		return false;
+	uint64_t needed = sizeof(*record) + (uint64_t)record->key_size +
+		(record->value_size & ~RECORD_DELETE);
+	return needed <= record->size && record->number > found->last &&
+		record_checksum(record, found->generation) == record->checksum;
+}
+
+/* How far the records of the segment are whole. */
+static void
+walk(struct found *found, const struct state *state)
+{
+	struct log_header header;
+
+	found->end = LOG_HEADER;
+	found->is_torn = true;
+	if (found->view.size < LOG_HEADER)
+		return;
+	memcpy(&header, found->view.data, sizeof(header));
+	if (header.magic != LOG_MAGIC || header.id != state->id ||
+		header.generation != found->generation || header.session != found->session ||
+		header.segment != found->segment ||
+		header.checksum != XXH3_64bits(&header, offsetof(struct log_header, checksum)))
+		return;
+	found->before = header.before;
+	found->is_torn = false;
+	while (found->view.size - found->end >= sizeof(struct log_record)) {
+		const struct log_record *record = record_at(found, found->end);
+
+		if (record->size == 0)
+			return;
+		if (!is_sound(found, record, found->view.size - found->end)) {
+			found->is_torn = true;
+			return;
+		}
+		found->last = record->number;
+		found->end += record->size;
+	}
+}
+
+static void
+open_segments(void *to, unsigned thread)
+{
+	struct replay *replay = to;
+
+	for (size_t i = thread; i < replay->founds.count; i += replay->threads) {
+		struct found *found = &replay->founds.at[i];
+		if (!view_open(&found->view, found->path))
+			__atomic_store_n(&replay->rc,
+				store_failed(replay->store, "open", found->path),
+				__ATOMIC_RELAXED);
+		else
+			walk(found, replay->state);
+	}
+}
+
+/* Of each chain what follows a segment that is torn, or that lacks its end, does not count. */
+static void
+cut_chains(struct replay *replay)
+{
+	struct found *at = replay->founds.at;
+
+	for (size_t i = 1; i < replay->founds.count; i++) {
+		if (at[i].generation != at[i - 1].generation ||
+			at[i].session != at[i - 1].session)
+			continue;
+		if (at[i - 1].is_torn || at[i].segment != at[i - 1].segment + 1 ||
+			at[i].before != at[i - 1].last) {
+			at[i].end = LOG_HEADER;
+			at[i].is_torn = true;
+		}
+		if (at[i].end == LOG_HEADER)
+			at[i].last = at[i - 1].last;
+	}
+}
+
+/* --- the merge --- */
+
+/* Where a thread is in a chain. */
+struct cursor {
+	const struct found *at, *end; /* of the chain */
+	size_t offset;
+	const struct log_record *record; /* NULL: it is over */
+};
+
+static void
+cursor_load(struct cursor *cursor)
+{
+	cursor->record = NULL;
+	while (cursor->at < cursor->end && cursor->offset >= cursor->at->end) {
+		cursor->at++;
+		cursor->offset = LOG_HEADER;
+	}
+	if (cursor->at < cursor->end)
+		cursor->record = record_at(cursor->at, cursor->offset);
+}
+
+static void
+cursor_next(struct cursor *cursor)
+{
+	cursor->offset += cursor->record->size;
+	cursor_load(cursor);
+}
+
+/* NULL: out of memory. */
+static struct cursor *
+cursors_new(const struct replay *replay, size_t *count)
+{
+	const struct founds *founds = &replay->founds;
+	struct cursor *cursors = calloc(founds->count + 1, sizeof(*cursors));
+
+	*count = 0;
+	for (size_t i = 0, end; cursors != NULL && i < founds->count; i = end) {
+		for (end = i + 1; end < founds->count &&
+			founds->at[end].generation == founds->at[i].generation &&
+			founds->at[end].session == founds->at[i].session;)
+			end++;
+		struct cursor *cursor = &cursors[(*count)++];
+		*cursor = (struct cursor){&founds->at[i], &founds->at[end], LOG_HEADER, NULL};
+		cursor_load(cursor);
+	}
+	return cursors;
+}
+
+/* The one with the least number; NULL: all are over. */
+static struct cursor *
+cursors_least(struct cursor *cursors, size_t count)
+{
+	struct cursor *least = NULL;
+
+	for (size_t i = 0; i < count; i++)
+		if (cursors[i].record != NULL &&
+			(least == NULL || cursors[i].record->number < least->record->number))
+			least = &cursors[i];
+	return least;
+}
+
+/* The last number of the state's generation before one that is nowhere. False: out of memory. */
+static bool
+find_limit(struct replay *replay)
+{
+	const struct state *state = replay->state;
+	uint64_t last = state->base > state->first ? state->base : state->first;
+	struct cursor *cursors, *cursor;
+	size_t count;
+
+	cursors = cursors_new(replay, &count);
+	if (cursors == NULL)
+		return false;
+	while ((cursor = cursors_least(cursors, count)) != NULL) {
+		uint64_t number = cursor->record->number;
+
+		if (cursor->at->generation == state->generation && number > last) {
+			if (number != last + 1)
+				break;
+			last = number;
+		}
+		cursor_next(cursor);
+	}
+	replay->limit = last;
+	free(cursors);
+	return true;
+}
+
+static int
+apply(struct mt_session *session, const struct log_record *record)
+{
+	const char *bytes = (const char *)(record + 1);
+	struct nb_slice key = {bytes, record->key_size};
+	int rc;
+
+	if ((record->value_size & RECORD_DELETE) == 0)
+		return mt_put(session, key,
+			(struct nb_slice){bytes + record->key_size, record->value_size});
+	rc = mt_del(session, key);
+	return rc == NB_NOT_FOUND ? NB_OK : rc;
+}
+
+static int
+replay_share(struct replay *replay, struct mt_session *session, unsigned thread)
+{
+	struct cursor *cursors, *cursor;
+	size_t count;
+	int rc = NB_OK;
+
+	cursors = cursors_new(replay, &count);
+	if (cursors == NULL)
+		return replay->store->host->fail(NB_FAIL, "out of memory");
+	for (; rc == NB_OK && (cursor = cursors_least(cursors, count)) != NULL;
+		cursor_next(cursor)) {
+		const struct log_record *record = cursor->record;
+		bool counts = record->number <= limit_of(replay, cursor->at->generation);
+
+		if (record->number <= replay->state->first)
+			continue;
+		if (thread == 0) {
+			replay->replayed += counts;
+			replay->dropped += !counts;
+			replay->last = counts ? record->number : replay->last;
+		}
+		if (counts &&
+			(replay->threads == 1 ||
+				XXH3_64bits(record + 1, record->key_size) % replay->threads ==
+					thread))
+			rc = apply(session, record);
+	}
+	free(cursors);
+	return rc;
+}
+
+static void
+replay_logs(void *to, unsigned thread)
+{
+	struct replay *replay = to;
+	struct mt_session *session;
+	int rc = mt_session_open(
+		&session, replay->store->tree, replay->store->sessions + thread);
+
+	if (rc == NB_OK) {
+		rc = replay_share(replay, session, thread);
+		mt_session_close(session);
+	}
+	if (rc != NB_OK)
+		__atomic_store_n(&replay->rc, rc, __ATOMIC_RELAXED);
+}
+
+/* --- the whole --- */
+
+/* May a log lack its end though later records of others are there? */
+static bool
+may_have_gaps(const struct state *state)
+{
+	char boot[STORE_BOOT_SIZE];
+
+	store_boot(boot);
+	return state->level == NB_DUR_COMMIT ||
+		(state->level == NB_DUR_PERIODIC && strcmp(boot, state->boot) != 0);
+}
+
+static int
+find_segments(struct replay *replay)
+{
+	const struct dirs *dirs = &replay->state->logs;
+	int rc = NB_OK;
+
+	for (unsigned i = 0; i < dirs->count && rc == NB_OK; i++)
+		rc = find_in(replay, dirs->path[i]);
+	if (rc == NB_OK && replay->founds.count > 0) {
+		qsort(replay->founds.at, replay->founds.count, sizeof(struct found),
+			compare_found);
+		store_run(replay->threads, open_segments, replay);
+		rc = replay->rc;
+	}
+	return rc;
+}
+
+int
+recover(struct store *store, const struct state *state, uint64_t *last, bool *has_logs)
+{
+	struct replay replay = {.store = store,
+		.state = state,
+		.limit = UINT64_MAX,
+		.threads = store_threads(),
+		.last = state->base > state->first ? state->base : state->first};
+	int rc = load_checkpoint(store, state);
+
+	if (rc == NB_OK)
+		rc = find_segments(&replay);
+	if (rc == NB_OK) {
+		cut_chains(&replay);
+		if (may_have_gaps(state) && !find_limit(&replay))
+			rc = store->host->fail(NB_FAIL, "out of memory");
+	}
+	if (rc == NB_OK && replay.founds.count > 0) {
+		store_run(replay.threads, replay_logs, &replay);
+		rc = replay.rc;
+	}
+	*has_logs = false;
+	for (size_t i = 0; i < replay.founds.count; i++) {
+		struct found *found = &replay.founds.at[i];
+		*has_logs = *has_logs || found->generation == state->generation;
+		view_close(&found->view);
+		free(found->path);
+	}
+	free(replay.founds.at);
+	store->replayed = replay.replayed;
+	store->dropped = replay.dropped;
+	*last = replay.last;
+	return rc;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A store from its opening to its closing: what was there is recovered, then a generation begins,
+ * with its own logs. So the end of an older log, torn or not, is never written again.
+ */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+void
+store_boot(char *boot)
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd >= 0 ? read(fd, boot, STORE_BOOT_SIZE - 1) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	boot[size > 0 ? size : 0] = '\0';
+	boot[strcspn(boot, "\n")] = '\0';
+}
+
+/* One process at a time. The lock ends with the process. */
+static int
+lock_store(struct store *store)
+{
+	char name[STORE_PATH_MAX + 32];
+
+	snprintf(name, sizeof(name), "%s/masstree.lock", store->path);
+	store->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (store->lock_fd < 0)
+		return store_failed(store, "open", name);
+	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return NB_OK;
+	int rc = errno == EWOULDBLOCK
+		? store->host->fail(
+			  NB_FAIL, "masstree: %s is in use by another process", store->path)
+		: store_failed(store, "lock", name);
+	close(store->lock_fd);
+	store->lock_fd = -1;
+	return rc;
+}
+
+static int
+begin_new(struct store *store, struct state *state)
+{
+	if (getrandom(&state->id, sizeof(state->id), 0) != sizeof(state->id))
+		return store_failed(store, "get random bytes for", store->path);
+	state->id |= 1;
+	return NB_OK;
+}
+
+/* The generation of this open, after what `state` had. */
+static int
+begin_generation(struct store *store, struct state *state, uint64_t last, bool has_logs)
+{
+	bool has_memory = true;
+
+	if (has_logs && state->closed_count < STORE_CLOSED_MAX)
+		state->closed[state->closed_count++] = (struct closed){state->generation, last};
+	state->generation++;
+	state->level = store->durability;
+	state->base = last;
+	store_boot(state->boot);
+	for (unsigned i = 0; i < store->log_dirs.count; i++)
+		has_memory = has_memory && dirs_add(&state->logs, store->log_dirs.path[i]);
+	if (!has_memory)
+		return store->host->fail(NB_UNSUPPORTED,
+			"masstree: more than %d log directories, with those of earlier opens; write a checkpoint first",
+			STORE_DIRS_MAX);
+	store->id = state->id;
+	store->generation = state->generation;
+	store->counter = last;
+	return NB_OK;
+}
+
+static void
+log_recovery(const struct store *store)
+{
+	if (store->recovered + store->replayed > 0)
+		store->host->log(NB_LOG_INFO,
+			"masstree: recovered %llu records of a checkpoint and %llu changes of logs in %.3f s",
+			(unsigned long long)store->recovered,
+			(unsigned long long)store->replayed, (double)store->recovery_ns / 1e9);
+	if (store->dropped > 0)
+		store->host->log(NB_LOG_WARNING,
+			"masstree: %llu changes were dropped: one before them was lost, with the power or by damage of a log",
+			(unsigned long long)store->dropped);
+}
+
+static int
+fill(struct store *store, const struct store_args *args)
+{
+	uint64_t begin = store_now_ns(), last = 0;
+	bool has_logs = false;
+	int rc = state_read(&store->state, store);
+
+	if (rc == NB_NOT_FOUND) {
+		if (!args->may_create)
+			return store->host->fail(NB_FAIL,
+				"masstree: no database in %s: it has no masstree.state",
+				store->path);
+		rc = begin_new(store, &store->state);
+	} else if (rc == NB_OK) {
+		rc = recover(store, &store->state, &last, &has_logs);
+	}
+	store->recovery_ns = store_now_ns() - begin;
+	if (rc == NB_OK)
+		rc = begin_generation(store, &store->state, last, has_logs);
+	if (rc == NB_OK && store->durability != NB_DUR_NONE)
+		rc = logs_open(store);
+	if (rc == NB_OK) /* at the limit, a checkpoint replaces the older logs */
+		rc = store->state.closed_count < STORE_CLOSED_MAX
+			? state_write(&store->state, store)
+			: checkpoint_write(store);
+	return rc;
+}
+
+static void
+store_free(struct store *store)
+{
+	logs_close(store);
+	state_clear(&store->state);
+	dirs_clear(&store->log_dirs);
+	dirs_clear(&store->checkpoint_dirs);
+	if (store->lock_fd >= 0)
+		close(store->lock_fd);
+	pthread_mutex_destroy(&store->checkpoint_lock);
+	free(store);
+}
+
+int
+store_open(struct store **out, const struct nb_host *host, struct mt_tree *tree,
+	const struct store_args *args)
+{
+	struct store *store = aligned_alloc(128, (sizeof(*store) + 127) / 128 * 128);
+	int rc;
+
+	if (store == NULL)
+		return host->fail(NB_FAIL, "out of memory");
+	*store = (struct store){.host = host,
+		.tree = tree,
+		.lock_fd = -1,
+		.durability = args->durability,
+		.sessions = args->sessions,
+		.segment_bytes = args->segment_bytes,
+		.sync_interval_ns = args->sync_interval_ns};
+	pthread_mutex_init(&store->checkpoint_lock, NULL);
+	rc = realpath(args->path, store->path) != NULL
+		? NB_OK
+		: host->fail(NB_FAIL, "masstree: %s: %s", args->path, strerror(errno));
+	if (rc == NB_OK)
+		rc = dirs_read(&store->log_dirs, host, args->log_dirs, store->path, "log_dirs");
+	if (rc == NB_OK)
+		rc = dirs_read(&store->checkpoint_dirs, host, args->checkpoint_dirs,
+			store->path, "checkpoint_dirs");
+	if (rc == NB_OK)
+		rc = lock_store(store);
+	if (rc == NB_OK)
+		rc = fill(store, args);
+	if (rc != NB_OK) {
+		store_free(store);
+		return rc;
+	}
+	remove_strays(store, &store->state);
+	log_recovery(store);
+	*out = store;
+	return NB_OK;
+}
+
+int
+store_close(struct store *store)
+{
+	int rc = NB_OK;
+
+	if (store->durability == NB_DUR_NONE)
+		rc = checkpoint_write(store);
+	else if (store->durability >= NB_DUR_PERIODIC)
+		rc = log_sync(store);
+	store_free(store);
+	return rc;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Masstree's logs and checkpoints, through the table of the engine: what an open finds after the
+ * files were changed as a crash, a full disk or damage changes them. Real kills and simulated
+ * power failures: mininb crash.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "masstree.h"
+#include "store.h"
+#include "unit.h"
+
+enum { SESSIONS = 3, SEGMENT = 64 << 10 };
+
+static char failure[1024], warning[1024];
+
+static int NB_PRINTF(2, 3) keep_failure(int code, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(failure, sizeof(failure), fmt, args);
+	va_end(args);
+	return code;
+}
+
+static void NB_PRINTF(2, 3) keep_log(uint32_t level, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	if (level == NB_LOG_WARNING)
+		vsnprintf(warning, sizeof(warning), fmt, args);
+	va_end(args);
+}
+
+static const struct nb_host host = {
+	.size = sizeof(host), .abi = NB_ENGINE_ABI, .fail = keep_failure, .log = keep_log};
+static const struct nb_engine *const engine = &masstree_persistent;
+
+/* An open database. The directories and the level may be set before open_it(). */
+static struct {
+	const char *log_dirs, *checkpoint_dirs;
+	uint32_t durability;
+	struct nb_db *db;
+	struct nb_session *sessions[SESSIONS];
+} it = {.durability = NB_DUR_PROCESS};
+
+static int
+try_open(uint32_t flags)
+{
+	struct nb_option_value values[SYNC_INTERVAL + 1] = {
+		[HUGEPAGES].u64 = 0,
+		[PREFETCH].u64 = 1,
+		[PERMUTATION].u64 = 1,
+		[PERSISTENT].u64 = 1,
+		[LOG_DIRS] = {.text = it.log_dirs, .is_set = it.log_dirs != NULL},
+		[CHECKPOINT_DIRS] = {.text = it.checkpoint_dirs,
+			.is_set = it.checkpoint_dirs != NULL},
+		[LOG_SEGMENT].u64 = SEGMENT,
+		[SYNC_INTERVAL].u64 = 1000000000,
+	};
+	struct nb_open_args args = {.size = sizeof(args),
+		.flags = flags,
+		.host = &host,
+		.path = ".",
+		.options = values,
+		.sessions = SESSIONS,
+		.durability = it.durability};
+
+	return engine->open(&it.db, &args);
+}
+
+static void
+open_it(void)
+{
+	int rc = try_open(NB_OPEN_CREATE);
+
+	ck_assert_msg(rc == NB_OK, "%s", failure);
+	for (uint32_t id = 0; id < SESSIONS; id++)
+		ck_assert_int_eq(engine->session_open(&it.sessions[id], it.db, id), NB_OK);
+}
+
+static void
+close_it(void)
+{
+	for (uint32_t id = 0; id < SESSIONS; id++)
+		ck_assert_int_eq(engine->session_close(it.sessions[id]), NB_OK);
+	ck_assert_int_eq(engine->close(it.db), NB_OK);
+}
+
+static void
+reopen(void)
+{
+	close_it();
+	open_it();
+}
+
+static struct nb_slice
+key_of(unsigned number, char *room)
+{
+	return (struct nb_slice){
+		room, (size_t)snprintf(room, 32, "%08xkey", number * 2654435761u)};
+}
+
+static int
+try_put(unsigned session, unsigned number, unsigned version)
+{
+	char key[32];
+
+	return engine->put(it.sessions[session], key_of(number, key),
+		(struct nb_slice){&version, sizeof(version)});
+}
+
+static void
+put_one(unsigned session, unsigned number, unsigned version)
+{
+	int rc = try_put(session, number, version);
+
+	ck_assert_msg(rc == NB_OK, "%s", failure);
+}
+
+/* The version of a record; 0: it is not there. */
+static unsigned
+version_of(unsigned number)
+{
+	struct nb_slice value;
+	unsigned version = 0;
+	char key[32];
+
+	if (engine->get(it.sessions[0], key_of(number, key), &value) != NB_OK)
+		return 0;
+	ck_assert_uint_eq(value.size, sizeof(version));
+	memcpy(&version, value.data, sizeof(version));
+	engine->release(it.sessions[0]);
+	return version;
+}
+
+/* The one file in the directory whose name ends so. */
+static void
+find_file(char *path, const char *directory, const char *end)
+{
+	DIR *dir = opendir(directory);
+
+	ck_assert_ptr_nonnull(dir);
+	*path = '\0';
+	for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+		size_t size = strlen(entry->d_name);
+		if (size >= strlen(end) && strcmp(entry->d_name + size - strlen(end), end) == 0)
+			snprintf(path, 512, "%s/%s", directory, entry->d_name);
+	}
+	closedir(dir);
+	ck_assert_msg(*path != '\0', "no file *%s in %s", end, directory);
+}
+
+static unsigned
+count_files(const char *directory, const char *part)
+{
+	DIR *dir = opendir(directory);
+	unsigned count = 0;
+
+	ck_assert_ptr_nonnull(dir);
+	for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+		count += strstr(entry->d_name, part) != NULL;
+	closedir(dir);
+	return count;
+}
+
+/* Change the byte that is so far before the end. */
+static void
+damage(const char *path, off_t before_end)
+{
+	int fd = open(path, O_RDWR);
+	struct stat status;
+	unsigned char byte;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fstat(fd, &status), 0);
+	off_t at = status.st_size - before_end;
+	ck_assert_int_eq(pread(fd, &byte, 1, at), 1);
+	byte ^= 0x55;
+	ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
+	close(fd);
+}
+
+/* Each open has a log of its own; their changes are repeated in order. */
+TEST(what_was_written_is_there_after_any_number_of_opens)
+{
+	open_it();
+	for (unsigned round = 1; round <= 100; round++) {
+		for (unsigned i = 0; i < 20; i++)
+			put_one(i % SESSIONS, i, round);
+		put_one(1, 1000 + round, round);
+		reopen();
+	}
+	for (unsigned i = 0; i < 20; i++)
+		ck_assert_uint_eq(version_of(i), 100);
+	for (unsigned round = 1; round <= 100; round++)
+		ck_assert_uint_eq(version_of(1000 + round), round);
+	close_it();
+}
+
+/* More than one segment for each session, and a key that all sessions write. */
+TEST_EACH(changes_of_a_key_by_several_sessions_stay_in_order, 4)
+{
+	const unsigned writes = _i < NB_DUR_COMMIT ? 6000 : 60; /* each is synced there */
+	char key[32];
+
+	it.durability = (uint32_t)_i;
+	open_it();
+	for (unsigned i = 1; i <= writes; i++)
+		put_one(i % SESSIONS, i % 7, i);
+	ck_assert_int_eq(engine->del(it.sessions[1], key_of(3, key)), NB_OK);
+	reopen();
+	ck_assert_uint_eq(version_of(3), 0);
+	for (unsigned i = writes - 6; i <= writes; i++)
+		ck_assert_uint_eq(version_of(i % 7), i % 7 == 3 ? 0 : i);
+	close_it();
+}
+
+TEST(a_torn_record_at_the_end_of_a_log_is_dropped_and_no_other)
+{
+	char path[512];
+
+	open_it();
+	for (unsigned i = 1; i <= 100; i++)
+		put_one(0, i, i);
+	close_it();
+	find_file(path, ".", "-log.1.0.1");
+	damage(path, 1);
+	open_it();
+	ck_assert_uint_eq(version_of(100), 0);
+	for (unsigned i = 1; i < 100; i++)
+		ck_assert_uint_eq(version_of(i), i);
+	put_one(0, 100, 7);
+	reopen();
+	ck_assert_uint_eq(version_of(100), 7);
+	close_it();
+}
+
+/* As after a power failure that took the end of one log: what came later does not count. */
+TEST_EACH(records_after_a_lost_one_count_at_process_and_not_at_commit, 2)
+{
+	char path[512];
+
+	it.durability = _i == 0 ? NB_DUR_PROCESS : NB_DUR_COMMIT;
+	open_it();
+	put_one(0, 1, 1);
+	put_one(1, 2, 2);
+	put_one(0, 3, 3);
+	close_it();
+	find_file(path, ".", "-log.1.1.1");
+	damage(path, 1);
+	open_it();
+	ck_assert_uint_eq(version_of(1), 1);
+	ck_assert_uint_eq(version_of(2), 0);
+	ck_assert_uint_eq(version_of(3), _i == 0 ? 3 : 0);
+	ck_assert_int_eq(strstr(warning, "1 changes were dropped") != NULL, _i == 1);
+	put_one(2, 4, 4);
+	reopen();
+	ck_assert_uint_eq(version_of(1), 1);
+	ck_assert_uint_eq(version_of(3), _i == 0 ? 3 : 0);
+	ck_assert_uint_eq(version_of(4), 4);
+	close_it();
+}
+
+TEST(a_checkpoint_replaces_the_logs_before_it)
+{
+	open_it();
+	for (unsigned i = 1; i <= 5000; i++)
+		put_one(i % SESSIONS, i, i);
+	unsigned segments = count_files(".", "-log.");
+	ck_assert_int_eq(engine->checkpoint(it.db), NB_OK);
+	ck_assert_uint_lt(count_files(".", "-log."), segments);
+	put_one(0, 1, 9);
+	char key[32];
+	ck_assert_int_eq(engine->del(it.sessions[1], key_of(2, key)), NB_OK);
+	reopen();
+	ck_assert_uint_eq(version_of(1), 9);
+	ck_assert_uint_eq(version_of(2), 0);
+	for (unsigned i = 3; i <= 5000; i++)
+		ck_assert_uint_eq(version_of(i), i);
+	ck_assert_int_eq(engine->checkpoint(it.db), NB_OK);
+	ck_assert_uint_eq(count_files(".", "-log.1."), 0);
+	close_it();
+}
+
+enum { THREAD_KEYS = 500, THREAD_ROUNDS = 8 };
+
+/* All keys of its own, again and again; each fifth is deleted at last. */
+static void *
+write_rounds(void *arg)
+{
+	unsigned session = *(unsigned *)arg;
+	char key[32];
+
+	for (unsigned i = 0; i < THREAD_KEYS * THREAD_ROUNDS; i++)
+		put_one(session, session * THREAD_KEYS + i % THREAD_KEYS, 1 + i / THREAD_KEYS);
+	for (unsigned i = 0; i < THREAD_KEYS; i += 5)
+		ck_assert_int_eq(engine->del(it.sessions[session],
+					 key_of(session * THREAD_KEYS + i, key)),
+			NB_OK);
+	return NULL;
+}
+
+TEST_EACH(checkpoints_while_sessions_write_lose_nothing, 2)
+{
+	pthread_t threads[2];
+	unsigned ids[] = {1, 2};
+
+	it.durability = _i == 0 ? NB_DUR_PROCESS : NB_DUR_PERIODIC;
+	open_it();
+	for (unsigned i = 0; i < 2; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, write_rounds, &ids[i]), 0);
+	for (unsigned i = 0; i < 5; i++)
+		ck_assert_int_eq(engine->checkpoint(it.db), NB_OK);
+	for (unsigned i = 0; i < 2; i++)
+		ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+	reopen();
+	for (unsigned i = 0; i < 2 * THREAD_KEYS; i++)
+		ck_assert_uint_eq(version_of(THREAD_KEYS + i), i % 5 == 0 ? 0 : THREAD_ROUNDS);
+	close_it();
+}
+
+/* And an open that names others, or none, finds what is in them. */
+TEST(logs_and_checkpoints_are_in_the_directories_that_are_named)
+{
+	static const char *const names[] = {"a", "b", "c", "d"};
+
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_int_eq(mkdir(names[i], 0777), 0);
+	it.log_dirs = "a,b";
+	it.checkpoint_dirs = "c,d";
+	open_it();
+	for (unsigned i = 1; i <= 3000; i++)
+		put_one(i % SESSIONS, i, i);
+	ck_assert_int_eq(engine->checkpoint(it.db), NB_OK);
+	put_one(0, 1, 8);
+	put_one(1, 2, 8);
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_uint_gt(count_files(names[i], i < 2 ? "-log." : "-checkpoint."), 0);
+	ck_assert_uint_eq(count_files(".", "-log."), 0);
+	close_it();
+	it.log_dirs = it.checkpoint_dirs = NULL;
+	open_it();
+	ck_assert_uint_eq(version_of(1), 8);
+	ck_assert_uint_eq(version_of(2), 8);
+	ck_assert_uint_eq(version_of(3000), 3000);
+	ck_assert_int_eq(engine->checkpoint(it.db), NB_OK);
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_uint_eq(count_files(names[i], "masstree-"), 0);
+	close_it();
+	it.log_dirs = "a,nowhere";
+	ck_assert_int_lt(try_open(NB_OPEN_CREATE), 0);
+	ck_assert_ptr_nonnull(strstr(failure, "log_dirs: nowhere: No such file"));
+}
+
+/* No room for a segment: the put fails, and what is there stays. */
+TEST(a_put_that_the_log_has_no_room_for_fails_with_text_and_changes_nothing)
+{
+	struct rlimit limit = {SEGMENT / 2, RLIM_INFINITY};
+
+	open_it();
+	put_one(0, 1, 1);
+	signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	ck_assert_int_lt(try_put(1, 1, 2), 0);
+	ck_assert_ptr_nonnull(strstr(failure, "cannot allocate a log segment of 64 KiB in "));
+	ck_assert_int_lt(try_put(1, 2, 2), 0);
+	ck_assert_uint_eq(version_of(1), 1);
+	ck_assert_uint_eq(version_of(2), 0);
+	limit.rlim_cur = RLIM_INFINITY;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	put_one(1, 2, 3);
+	reopen();
+	ck_assert_uint_eq(version_of(1), 1);
+	ck_assert_uint_eq(version_of(2), 3);
+	close_it();
+}
+
+TEST(damage_of_a_checkpoint_or_of_the_state_is_refused)
+{
+	char path[512];
+
+	open_it();
+	put_one(0, 1, 1);
+	ck_assert_int_eq(engine->checkpoint(it.db), NB_OK);
+	close_it();
+	find_file(path, ".", "-checkpoint.1.0");
+	damage(path, 30);
+	ck_assert_int_lt(try_open(0), 0);
+	ck_assert_ptr_nonnull(strstr(failure, "the checkpoint is damaged: "));
+	damage(path, 30); /* mended */
+	damage("masstree.state", 30);
+	ck_assert_int_lt(try_open(0), 0);
+	ck_assert_ptr_nonnull(strstr(failure, "masstree.state is damaged"));
+	damage("masstree.state", 30);
+	ck_assert_int_eq(try_open(0), NB_OK);
+	ck_assert_int_lt(try_open(0), 0);
+	ck_assert_ptr_nonnull(strstr(failure, "is in use by another process"));
+	ck_assert_int_eq(engine->close(it.db), NB_OK);
+	unlink("masstree.state");
+	ck_assert_int_lt(try_open(0), 0);
+	ck_assert_ptr_nonnull(strstr(failure, "no database in "));
+}
