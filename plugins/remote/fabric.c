@@ -351,6 +351,7 @@ take_completion(const struct fi_cq_msg_entry *entry)
 	channel_note(channel);
 }
 
+/** All that are there: those before an error are given alone, also if there was room for more. */
 static void
 read_messages(struct fabric *fabric)
 {
@@ -365,7 +366,7 @@ read_messages(struct fabric *fabric)
 				return;
 			struct fabric_piece *piece = error.op_context;
 			end(piece->channel, error.err);
-		} else if (count < COMPLETIONS) {
+		} else if (count <= 0) {
 			return;
 		}
 	}
