@@ -338,6 +338,47 @@ TEST(additions_of_many_sessions_lose_none)
 	rig_close(&adding.rig);
 }
 
+/* --- keys that all sessions bring at the same time, into an index that grows --- */
+
+enum { NEW_KEYS = 4000 };
+
+static void
+add_one_to_each(void *to, unsigned id)
+{
+	struct rig *rig = to;
+	struct nb_session *session = rig_session(rig, id);
+
+	for (uint64_t key = 0; key < NEW_KEYS; key++) {
+		int rc = rig_engine->merge(
+			session, (struct nb_slice){&key, sizeof(key)}, NB_MERGE_ADD_U64, 1);
+		ck_assert_msg(rc == NB_OK, "%s", host_failure);
+	}
+	rig_end_session(session);
+}
+
+TEST(first_additions_of_a_key_meet_in_one_record)
+{
+	struct rig rig = {0};
+
+	rig_lets_meet = true;
+	rig_open(&rig);
+	rig_run(THREADS, add_one_to_each, &rig);
+	struct nb_session *session = rig_session(&rig, 0);
+	for (uint64_t key = 0; key < NEW_KEYS; key++) {
+		struct nb_slice value;
+		uint64_t sum = 0;
+
+		ck_assert_int_eq(
+			rig_engine->get(session, (struct nb_slice){&key, sizeof(key)}, &value),
+			NB_OK);
+		memcpy(&sum, value.data, sizeof(sum));
+		ck_assert_uint_eq(sum, THREADS);
+	}
+	rig_end_session(session);
+	rig_await(&rig, "index_growths");
+	rig_close(&rig);
+}
+
 /* --- a cut of the log is a prefix of what each session has done --- */
 
 enum { CUT_KEYS = 8, CUTS = 6, CUT_THREADS = 3 };

@@ -198,12 +198,19 @@ record_value_size(const uint64_t *record, uint64_t header)
 static inline void
 racy_write(void *to, const void *from, size_t size)
 {
+	uint8_t *bytes = to;
+	size_t half = size / 2;
+
 #ifdef RACY_TSAN
 	for (size_t i = 0; i < size; i++)
-		racy_store8((uint8_t *)to + i, ((const uint8_t *)from)[i]);
+		racy_store8(&bytes[i], ((const uint8_t *)from)[i]);
+	(void)half;
 #else
-	if (size != 0)
-		memcpy(to, from, size);
+	if (size == 0)
+		return;
+	memcpy(bytes, from, half);
+	racy_meet();
+	memcpy(bytes + half, (const uint8_t *)from + half, size - half);
 #endif
 }
 
