@@ -73,6 +73,7 @@ struct segment {
 	uint64_t last; /* number of its last record */
 	char *map;     /* NULL: nothing of it is left to be synced */
 	size_t end, synced, size;
+	size_t ready; /* pages before it are writable without a fault */
 };
 
 /** Of one session. On lines of its own: others read `active` and `end`. */
