@@ -5,8 +5,11 @@
 #include "../common/plugin.h"
 #include "tree.h"
 
-/* Lengths are kept in 32 bits. The limits are ours: a record is one allocation. */
-#define KEY_SIZE_MAX (1ull << 20)
+/*
+ * The limits are ours: a record is one allocation, and a delete that empties layers goes down
+ * again for each of them, which 8 bytes of a key can be.
+ */
+#define KEY_SIZE_MAX (1ull << 14)
 #define VALUE_SIZE_MAX (1ull << 30)
 
 /* Those from hugepages to compare are for comparisons: section 6.2 of the paper. */
