@@ -64,7 +64,7 @@ const struct cmd cmd_run = {
 	.detail = "The operations use the records that load inserted. See WORKLOADS.",
 	.own = {sweep_options, experiments_options, closing_options},
 	.shares = SHARES_WORKLOAD SHARES_ENGINE
-	"force workload procs record interval checkpoint-every until-steady settle allow-missing report-interval",
+	"force workload procs record interval start-at checkpoint-every until-steady settle allow-missing report-interval",
 	.rejects = "fresh",
 	.has_workload = true,
 	.measures = true,

@@ -18,6 +18,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,7 +39,7 @@ null_options(const struct options *options)
 	static const char *const bounds[] = {"duration=300ms", "warmup=0s"};
 	struct options null = *options;
 	null.driver = "null";
-	null.servers = null.record = null.pinirq = null.steady = NULL;
+	null.servers = null.record = null.pinirq = null.steady = null.start_at = NULL;
 	null.engine_option_count = 0;
 	null.checkpoint_every_ns = null.interval_ns = null.report_interval = 0;
 	null.durability = null.cache_bytes = 0;
@@ -55,11 +56,27 @@ null_options(const struct options *options)
 	return null;
 }
 
+/** What the process that runs on the null engine shares with this one. */
+struct counted {
+	const struct nb_memory_group *group;
+	uint64_t peak_bytes; /* while the engine was open; the report that follows needs more */
+};
+
+static struct counted *counted;
+
+static void
+note_peak(void *arg, const struct nb_progress *progress)
+{
+	(void)arg;
+	(void)progress;
+	counted->peak_bytes = nb_memory_group_peak(counted->group);
+}
+
 static _Noreturn void
 be_null(const struct options *options, run_fn run, const struct nb_memory_group *group,
 	pid_t parent)
 {
-	struct run_sink sink = {.progress = NULL};
+	struct run_sink sink = {.progress = note_peak};
 	struct options null = null_options(options);
 	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -88,12 +105,11 @@ look(void *arg, bool is_stopping)
 
 /** The most that it used; *bytes is 0 if it did not run to its end. */
 static int
-measure(uint64_t *bytes, const struct options *options, run_fn run)
+measure_in(struct nb_memory_group *group, uint64_t *bytes, const struct options *options,
+	run_fn run)
 {
-	struct nb_memory_group *group;
-	int status = message_last_failure(nb_memory_group_new(&group, 0, 0));
-	if (status != STATUS_DONE)
-		return status;
+	int status = STATUS_DONE;
+	*counted = (struct counted){.group = group};
 	fflush(NULL);
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0)
@@ -103,8 +119,24 @@ measure(uint64_t *bytes, const struct options *options, run_fn run)
 	} else {
 		int end = interrupt_wait(pid, look, NULL);
 		bool is_done = WIFEXITED(end) && WEXITSTATUS(end) == STATUS_DONE;
-		*bytes = is_done ? nb_memory_group_peak(group) : 0;
+		*bytes = is_done ? counted->peak_bytes : 0;
 	}
+	return status;
+}
+
+static int
+measure(uint64_t *bytes, const struct options *options, run_fn run)
+{
+	struct nb_memory_group *group;
+	int status = message_last_failure(nb_memory_group_new(&group, 0, 0));
+	if (status != STATUS_DONE)
+		return status;
+	counted = mmap(NULL, sizeof(*counted), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	status = counted != MAP_FAILED ? measure_in(group, bytes, options, run)
+				       : message_no_memory();
+	if (counted != MAP_FAILED)
+		munmap(counted, sizeof(*counted));
 	nb_memory_group_delete(group);
 	return status;
 }

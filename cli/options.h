@@ -33,7 +33,7 @@ struct options {
 	uint64_t key_size, value_size, count, threads, report_interval, cache_bytes, seed;
 	uint64_t hang_after_ns, op_timeout_ns;
 	const char *load, *trace, *record; /* traces; NULL: not given */
-	const char *steady, *latency;
+	const char *steady, *latency, *start_at;
 	const char *output, *hlog, *csv, *notebook; /* files of results; NULL: not given */
 	const char *allowed;                        /* notes that --strict ignores, "a,b" */
 	const char *workload_name;                  /* for the result; NULL: `workload` */

@@ -168,6 +168,12 @@ static const struct option_row common_options[] = {
 		.detail = "On real hardware mininb always counts them. Under a hypervisor, "
 			"counting makes each switch between threads slower and costs some "
 			"percent of speed."},
+	{.name = "start-at", .arg = "MOMENT", .type = OPTION_TEXT, .group = GROUP_MEASURE,
+		.decides = true, FIELD(start_at),
+		.help = "begin the operations at a moment, such as $(date -d '+1min' +%s)",
+		.detail = "Seconds since 1970 with up to nine decimals, or 2026-09-21T14:13:20Z. "
+			"For shards of one run on several machines, whose clocks must agree. It is a "
+			"failure if the database is not open by then."},
 	{.name = "until-steady", .arg = "WINDOW", .type = OPTION_TEXT, .group = GROUP_MEASURE,
 		.decides = true, FIELD(steady),
 		.help = "end when the throughput is steady: 10s, or 10s,slope:5%,band:10%",

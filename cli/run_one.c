@@ -112,6 +112,9 @@ run_options_of(
 		if (run->report_interval == 0)
 			run->report_interval = 1;
 	}
+	if (options->start_at != NULL &&
+		nb_parse_moment(&run->start_at_ns, options->start_at) < 0)
+		return message_usage("--start-at: %s", nb_error_text());
 	if (options->steady != NULL && nb_steady_parse(&run->steady, options->steady) < 0)
 		return message_usage("--until-steady: %s", nb_error_text());
 	return STATUS_DONE;

@@ -195,6 +195,25 @@ TEST(times_are_read_into_ns)
 	assert_bad(nb_parse_time, bad, UNIT_COUNT(bad));
 }
 
+/* date -u -d 2026-09-21T14:13:20Z +%s prints 1790000000. */
+TEST(moments_are_read_into_ns_since_the_epoch)
+{
+	static const struct good good[] = {
+		{"1790000000", UINT64_C(1790000000000000000)},
+		{"2026-09-21T14:13:20Z", UINT64_C(1790000000000000000)},
+		{"1790000000.000000001", UINT64_C(1790000000000000001)},
+		{"1790000000.5", UINT64_C(1790000000500000000)},
+		{"0.25", UINT64_C(250000000)},
+	};
+	assert_good(nb_parse_moment, good, UNIT_COUNT(good));
+	static const char *const wrong[] = {"", "soon", "-1", "17900000000", "1.0000000001",
+		"1x", "2026-09-21", "2026-09-21T14:13:20", "2026-09-21T14:13:20Zx", "+1min"};
+	for (size_t i = 0; i < UNIT_COUNT(wrong); i++) {
+		uint64_t ns = 0;
+		ck_assert_msg(nb_parse_moment(&ns, wrong[i]) == NB_ERR_USAGE, "%s", wrong[i]);
+	}
+}
+
 TEST(reals_are_read_to_the_nearest)
 {
 	static const struct {

@@ -164,6 +164,13 @@ nb_parse_bytes(uint64_t *out, const char *text);
 NB_MUST_CHECK int
 nb_parse_time(uint64_t *out, const char *text);
 
+/**
+ * Read a moment, in ns since the epoch: seconds with at most nine decimals, as date +%s prints
+ * them, "1790000000.5", or UTC in the form of RFC 3339, "2026-09-21T14:13:20Z".
+ */
+NB_MUST_CHECK int
+nb_parse_moment(uint64_t *out, const char *text);
+
 /** Read a finite decimal number, nothing after it. */
 NB_MUST_CHECK int
 nb_parse_real(double *out, const char *text);

@@ -203,6 +203,8 @@ struct nb_run_options {
 	const char *servers;
 	/* that this process is in; borrowed, outlives the run; NULL: memory has no limit */
 	const struct nb_memory_group *memory;
+	/* the first operation begins then, in ns since the epoch; 0: as soon as all are ready */
+	uint64_t start_at_ns;
 };
 
 /* Of op_timeout_ns, and of call_timeout_ns, whose calls do the work of many operations */

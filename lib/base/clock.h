@@ -92,6 +92,15 @@ clock_ns(const struct clock *clock, uint64_t ticks)
 	return (uint64_t)(((uint128)ticks * clock->ns_per_tick_q32) >> 32);
 }
 
+/** CLOCK_REALTIME: since the epoch, as far as the machine's clock is right. */
+static inline uint64_t
+clock_real_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /**
  * Ns into ticks, rounded up: clock_ns() of them is never less than `ns`, and of one less
  * it is. UINT64_MAX if there are more than that. A division of 128 bits: some 5 ns.

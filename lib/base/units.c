@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/uint128.h"
@@ -280,6 +281,45 @@ int
 nb_parse_time(uint64_t *out, const char *text)
 {
 	return parse(out, text, &time_kind);
+}
+
+/** "1790000000.5". */
+static bool
+read_seconds(uint64_t *ns, const char *text)
+{
+	uint64_t seconds = 0, part = 0, unit = 1000000000;
+	size_t whole = strspn(text, "0123456789"), decimals = 0;
+	if (whole == 0 || whole > 10)
+		return false;
+	for (size_t i = 0; i < whole; i++)
+		seconds = seconds * 10 + (uint64_t)(text[i] - '0');
+	text += whole;
+	if (text[0] == '.') {
+		decimals = strspn(text + 1, "0123456789");
+		for (size_t i = 1; i <= decimals && i <= 9; i++) {
+			unit /= 10;
+			part += unit * (uint64_t)(text[i] - '0');
+		}
+		text += 1 + decimals;
+	}
+	*ns = seconds * 1000000000 + part;
+	return text[0] == '\0' && decimals <= 9;
+}
+
+int
+nb_parse_moment(uint64_t *out, const char *text)
+{
+	struct tm tm = {0};
+	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	if (rest != NULL && *rest == '\0' && timegm(&tm) > 0) {
+		*out = (uint64_t)timegm(&tm) * 1000000000;
+		return NB_OK;
+	}
+	if (read_seconds(out, text))
+		return NB_OK;
+	return error_set(NB_ERR_USAGE,
+		"'%s' is not a moment; write seconds since 1970, as date +%%s prints them, or 2026-09-21T14:13:20Z",
+		text);
 }
 
 static int

@@ -396,6 +396,7 @@ const struct json_field json_measurement_fields[] = {
 	FIELD_NAME(measurement, "settled", settled, settles, LEAST, "how far it was settled"),
 	FIELD_FLAG(measurement, "has_read_back", has_read_back, ALL, "what of the writes was to be looked at again was"),
 	FIELD_FLAG(measurement, "is_reopened", is_reopened, ALL, "writes were read back after the database was closed and opened again"),
+	FIELD_NUMBER(measurement, "begun_at_ns", begun_at_ns, LEAST, "the first operation's begin, ns since the epoch by the machine's clock; not there: not known", .flags = FIELD_IF_USED),
 	FIELD_NUMBER(measurement, "open_ns", open_ns, MOST, "opening the database, ns"),
 	FIELD_NUMBER(measurement, "load_ns", load_ns, MOST, "loading it, untimed otherwise, ns"),
 	FIELD_NUMBER(measurement, "settle_ns", settle_ns, MOST, "settling it, ns"),

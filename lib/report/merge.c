@@ -346,15 +346,26 @@ int
 nb_results_merge(struct nb_results **out, const struct nb_results *from)
 {
 	struct nb_results *results;
+	bool are_shards = false;
+	char shards_text[NOTE_SIZE];
+	const char *shards_id = NULL;
 	int rc = check(from);
+	if (rc == NB_OK)
+		rc = merge_check_shards(from, &are_shards);
 	if (rc == NB_OK)
 		rc = copy_results(&results, from);
 	if (rc != NB_OK)
 		return rc;
+	if (are_shards)
+		shards_id = merge_describe_shards(from, shards_text, sizeof(shards_text));
 	for (size_t i = 1; i < results->count && rc == NB_OK; i++)
 		merge_record(&results->records[0], &results->records[i], &rc);
 	if (results->count > 1)
 		note_merged(&results->records[0], &rc);
+	if (are_shards) { /* together they did all operations */
+		results->records[0].run->shard[0] = '\0';
+		add_own_note(results->records[0].run, shards_id, shards_text, &rc);
+	}
 	if (rc != NB_OK) {
 		nb_results_delete(results);
 		return rc;

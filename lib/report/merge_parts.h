@@ -13,6 +13,17 @@ struct json_field;
 void
 merge_fields(const struct json_field *fields, void *into, const void *from, int *rc);
 
+/**
+ * If the first of several results is a shard, checks that they are all shards of one run, each
+ * once. NB_ERR_USAGE says which is missing or of another run.
+ */
+NB_MUST_CHECK int
+merge_check_shards(const struct nb_results *results, bool *are_shards);
+
+/** A note of whether they ran at the same time. Returns its identifier. */
+const char *
+merge_describe_shards(const struct nb_results *results, char *text, size_t size);
+
 /** NULL is an empty one. */
 void
 merge_histogram(struct nb_histogram **into, const struct nb_histogram *from, int *rc);

@@ -291,8 +291,6 @@ create_parts(struct nb_run *run)
 			digest = splitmix64_mix(digest) ^
 				ops_digest(&run->parts[g].spec, run->keys_hash);
 	}
-	if (run->options.what == NB_JOB_RUN && job->shards > 1)
-		digest = splitmix64_mix(digest + ((uint64_t)job->shards << 32 | job->shard));
 	run->digest = digest;
 	if (run->has_writes && !run->is_replay && run->classic == NULL)
 		run->measured_ratio = values_measured_ratio(&run->loading.spec.values,

@@ -98,6 +98,8 @@ watch_anew(struct nb_run *run)
 	const struct nb_steady *asked = &run->options.steady;
 	struct job_gate *gate = &run->shared->gate;
 	gate->begin = UINT64_MAX;
+	if (run->is_measured && run->measured.begun_at_ns == 0)
+		gate->start_at_ns = run->options.start_at_ns;
 	gate->is_opened_inside = run->options.procs == 1 || !run->is_measured;
 	for (size_t p = 0; p < run->active_count; p++)
 		gate->workers += run->active[p]->plan.threads;
@@ -120,6 +122,22 @@ add_stamping(struct stamping *sum, const struct stamping *more)
 	sum->ns += more->ns;
 }
 
+/** When the first operation that counts began, on CLOCK_REALTIME; 0: none did. */
+static uint64_t
+begun_at_ns(const struct nb_run *run)
+{
+	uint64_t first = UINT64_MAX;
+	for (size_t p = 0; p < run->active_count; p++)
+		for (uint32_t t = 0; t < run->active[p]->plan.threads; t++) {
+			const struct job_worker *worker = run->active[p]->workers[t];
+			if (worker->measured > 0 && worker->first_ticks < first)
+				first = worker->first_ticks;
+		}
+	return first != UINT64_MAX
+		? clock_real_ns() - clock_ns(&run->clock, clock_stamp(run->clock.kind) - first)
+		: 0;
+}
+
 /** Of all parts together, for notes and the classic figures. */
 static int
 collect(struct nb_run *run)
@@ -127,6 +145,8 @@ collect(struct nb_run *run)
 	struct measurement *sum = &run->measured;
 	struct system_counts used = run->used;
 	uint64_t wall_ns = 0, spin_ns = 0;
+	if (sum->begun_at_ns == 0)
+		sum->begun_at_ns = begun_at_ns(run);
 	int rc = NB_OK;
 	for (size_t p = 0; p < run->active_count && rc == NB_OK; p++) {
 		struct job_part *part = run->active[p];

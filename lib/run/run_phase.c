@@ -411,6 +411,31 @@ is_read_back_now(const struct nb_run *run)
 	return false;
 }
 
+/**
+ * Waits until shortly before the moment at which the operations shall begin. The threads of the
+ * pool sleep meanwhile. Being late is a failure: the other parts of the run have begun.
+ */
+static int
+await_start(struct nb_run *run)
+{
+	enum { LEAD_NS = 20 * 1000 * 1000, PIECE_NS = 50 * 1000 * 1000 };
+	uint64_t start = run->shared->gate.start_at_ns, now = clock_real_ns();
+	if (start == 0)
+		return NB_OK;
+	if (start < now)
+		return error_set(NB_FAIL,
+			"start-at: that moment was %.1f s before all threads were ready; choose a later one",
+			(double)(now - start) / 1e9);
+	while (start > now + LEAD_NS && !stop_requested()) {
+		uint64_t left = start - now - LEAD_NS;
+		struct timespec pause = {.tv_nsec = (long)(left < PIECE_NS ? left : PIECE_NS)};
+		nanosleep(&pause, NULL);
+		run_tell(run, 0, 0); /* it does not hang */
+		now = clock_real_ns();
+	}
+	return NB_OK;
+}
+
 /** Do the operations, and read back if that is due now. Sessions are open. */
 static int
 operate_all(struct nb_run *run)
@@ -418,7 +443,9 @@ operate_all(struct nb_run *run)
 	struct system_counts before;
 	struct job_part *part;
 	struct job_worker *worker;
-	int rc = has_counters(run) ? run_count_from(run) : NB_OK;
+	int rc = await_start(run);
+	if (rc == NB_OK && has_counters(run))
+		rc = run_count_from(run);
 	if (has_counters(run))
 		run_look_begin(run);
 	if (rc != NB_OK)

@@ -704,8 +704,11 @@ run_loop(struct job_worker *worker)
 void
 job_gate_open(struct job_gate *gate, const struct clock *clock)
 {
-	uint64_t ahead = gate->workers > 1 ? clock_ticks(clock, HEAD_START_NS) : 0;
-	uint64_t begin = clock_stamp(clock->kind) + ahead;
+	uint64_t ahead_ns = gate->workers > 1 ? HEAD_START_NS : 0;
+	uint64_t begin = clock_stamp(clock->kind), now_ns = clock_real_ns();
+	if (gate->start_at_ns > now_ns)
+		ahead_ns = gate->start_at_ns - now_ns;
+	begin += clock_ticks(clock, ahead_ns);
 	__atomic_store_n(&gate->begin, begin, __ATOMIC_RELEASE);
 }
 

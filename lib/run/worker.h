@@ -116,6 +116,7 @@ struct job_gate {
 	uint32_t workers;          /* that there are */
 	uint32_t is_opened_inside; /* by the last of them; else by the process that watches */
 	uint32_t has_deletes;      /* a trace has had a delete by now; atomic */
+	uint64_t start_at_ns;      /* of CLOCK_REALTIME: when to begin; 0: at once */
 };
 
 /** All are ready: set the moment of the begin, a little ahead. */

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shards of one run: whether their results are the whole of it, and whether they ran together.
+ *
+ * A missing shard, one that is there twice, or one of other operations makes the merged counts
+ * those of no run, so such results are refused. Whether all ran at the same time is a matter of
+ * degree: a note says how much. It compares the clocks of machines, which NTP keeps within some
+ * milliseconds of each other; the note is wrong by as much.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/merge_parts.h"
+
+enum { SHARDS_MAX = 1024 };
+
+/** "1/4"; false: it did all operations, or is merged of some. */
+static bool
+read_shard(const struct record *record, uint32_t *shard, uint32_t *shards)
+{
+	return record->run != NULL &&
+		sscanf(record->run->shard, "%" SCNu32 "/%" SCNu32, shard, shards) == 2 &&
+		*shards <= SHARDS_MAX && *shard < *shards;
+}
+
+static int
+refuse_missing(const bool *is_there, uint32_t shards)
+{
+	char list[200] = "";
+	for (uint32_t i = 0; i < shards; i++) {
+		size_t used = strlen(list);
+		if (!is_there[i])
+			snprintf(list + used, sizeof(list) - used, "%s%" PRIu32 "/%" PRIu32,
+				used > 0 ? ", " : "", i, shards);
+	}
+	return error_set(NB_ERR_USAGE,
+		"the shards %s are missing: merge the results of all %" PRIu32
+		" shards of the run",
+		list, shards);
+}
+
+/** How many keys it visited again depends on the process, and is in its digest. */
+static bool
+has_again(const struct nb_result *run)
+{
+	for (size_t g = 0; g < run->group_count; g++)
+		if (run->groups[g].again[0] != '\0')
+			return true;
+	return false;
+}
+
+static int
+check_shard(const struct nb_results *results, size_t index, bool *is_there, uint32_t shards)
+{
+	uint32_t shard, of;
+	const struct nb_result *first = results->records[0].run;
+	const struct nb_result *run = results->records[index].run;
+	if (!read_shard(&results->records[index], &shard, &of))
+		return error_set(NB_ERR_USAGE,
+			"result %zu cannot be merged with the first: it is not a shard of %" PRIu32
+			" as that is",
+			index + 1, shards);
+	if (of != shards)
+		return error_set(NB_ERR_USAGE,
+			"result %zu cannot be merged with the first: it is shard %s, and the first is %s",
+			index + 1, run->shard, first->shard);
+	if (is_there[shard])
+		return error_set(NB_ERR_USAGE,
+			"result %zu cannot be merged: shard %s is there twice", index + 1,
+			run->shard);
+	if (run->digest != first->digest && !has_again(run))
+		return error_set(NB_ERR_USAGE,
+			"result %zu cannot be merged with the first: shard %s did other operations than shard %s (the digests differ); give all shards the same workload, seed, count and rate",
+			index + 1, run->shard, first->shard);
+	is_there[shard] = true;
+	return NB_OK;
+}
+
+int
+merge_check_shards(const struct nb_results *results, bool *are_shards)
+{
+	bool is_there[SHARDS_MAX] = {false};
+	uint32_t shard, shards;
+	*are_shards = results->count > 1 && read_shard(&results->records[0], &shard, &shards);
+	if (!*are_shards)
+		return NB_OK;
+	int rc = NB_OK;
+	for (size_t i = 0; i < results->count && rc == NB_OK; i++)
+		rc = check_shard(results, i, is_there, shards);
+	return rc == NB_OK && results->count < shards ? refuse_missing(is_there, shards) : rc;
+}
+
+/** The times of all of them, on the clocks of their machines. */
+struct windows {
+	uint64_t first_begin, last_begin, first_end, last_end;
+	const char *slowest; /* its shard */
+	double slowest_ops_s;
+};
+
+/** False: one is not known. */
+static bool
+find_windows(struct windows *windows, const struct nb_results *results)
+{
+	*windows = (struct windows){.first_begin = UINT64_MAX, .first_end = UINT64_MAX};
+	for (size_t i = 0; i < results->count; i++) {
+		struct nb_summary summary;
+		const struct measurement *measured = &results->records[i].run->measured;
+		uint64_t begin = measured->begun_at_ns, end = begin + measured->wall_ns;
+		if (begin == 0)
+			return false;
+		record_summary(&results->records[i], &summary);
+		windows->first_begin = begin < windows->first_begin ? begin
+								    : windows->first_begin;
+		windows->last_begin = begin > windows->last_begin ? begin : windows->last_begin;
+		windows->first_end = end < windows->first_end ? end : windows->first_end;
+		windows->last_end = end > windows->last_end ? end : windows->last_end;
+		if (windows->slowest == NULL || summary.rate_ops_s < windows->slowest_ops_s) {
+			windows->slowest = results->records[i].run->shard;
+			windows->slowest_ops_s = summary.rate_ops_s;
+		}
+	}
+	return windows->last_end > windows->first_begin;
+}
+
+/** Below that share of the time the merged throughput is not that of all together. */
+static const double together_min = 0.9;
+
+const char *
+merge_describe_shards(const struct nb_results *results, char *text, size_t size)
+{
+	struct windows windows;
+	if (!find_windows(&windows, results)) {
+		snprintf(text, size,
+			"%zu shards, of which at least one does not tell when it ran: whether all ran at the same time is not known",
+			results->count);
+		return "shards-apart";
+	}
+	double all_ns = (double)(windows.last_end - windows.first_begin);
+	double together_ns = windows.first_end > windows.last_begin
+		? (double)(windows.first_end - windows.last_begin)
+		: 0;
+	bool is_together = together_ns / all_ns >= together_min;
+	snprintf(text, size,
+		"the first operations of %zu shards began within %.3f ms, by the clocks of their machines, and all of them ran during %.1f %% of the time; the slowest, %s, did %.0f ops/s%s",
+		results->count, (double)(windows.last_begin - windows.first_begin) / 1e6,
+		100 * together_ns / all_ns, windows.slowest, windows.slowest_ops_s,
+		is_together ? ""
+			    : "; the throughput adds up what did not happen at the same time");
+	return is_together ? "shards" : "shards-apart";
+}
