@@ -16,6 +16,10 @@ execute(const struct options *options, const struct run_sink *sink)
 {
 	struct nb_run_options run;
 	struct nb_job *job = NULL;
+	if (options->start_at != NULL &&
+		(sweep_own.is_sweep || sweep_own.slo != NULL || experiments_own.path != NULL))
+		return message_usage(
+			"--start-at: only a single run can begin then, not a sweep or a list of experiments");
 	int status = run_options_of(&run, options, sink);
 	if (status == STATUS_DONE)
 		status = message_last_failure(

@@ -88,6 +88,7 @@ be_null(const struct options *options, run_fn run, const struct nb_memory_group 
 	dup2(nowhere, STDERR_FILENO);
 	message_set_quiet(true);
 	sweep_own = (struct sweep_own){.slo = NULL};
+	experiments_own.path = NULL;
 	int status = message_last_failure(nb_results_new(&sink.results));
 	if (status == STATUS_DONE) {
 		status = run(&null, &sink);

@@ -118,10 +118,10 @@ names()
 }
 
 @test "killed at any moment, it ends with the same results" {
-	plan 3
+	plan 2
 	mininb 0 matrix plan.ini --results=alone --quiet
 	local i seen='' now
-	for i in 1 2 3 4; do
+	for i in 1 2 3; do
 		start matrix plan.ini --results=killed --quiet
 		sleep "0.$((RANDOM % 5))$((RANDOM % 10))"
 		kill -KILL "$pid" 2>/dev/null || true

@@ -58,6 +58,8 @@ print(*[note["id"] for note in json.load(open(sys.argv[1]))["results"][0]["notes
 	lacks "$output" 'update'
 	# shellcheck disable=SC2086
 	refuses "--start-at: 'soon' is not a moment" run -d memory $job --start-at=soon
+	# shellcheck disable=SC2086
+	refuses '--start-at: only a single run' run -d memory $job --start-at=1000000000 --sweep
 }
 
 @test "shards that ran one after the other have a serious note" {
