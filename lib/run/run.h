@@ -178,7 +178,7 @@ struct measurement {
 	uint64_t data_bytes;        /* on the file system, after close */
 	uint64_t max_resident_bytes;
 	struct memory_use memory; /* of its control group */
-	uint64_t begun_at_ns;     /* first operation's begin, of CLOCK_REALTIME; 0: there was none */
+	uint64_t begun_at_ns;     /* of the first operation, CLOCK_REALTIME; 0: none */
 	double clock_drift; /* of the TSC, from before open until after close; clock_drift() */
 	uint64_t slept_ns;  /* in that, of the machine */
 	double floor_op_ns; /* what the harness takes for an operation on the null engine */

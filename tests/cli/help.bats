@@ -9,7 +9,7 @@ actions='keys put shuffle get delete load run replay workloads engines check cra
 options='action path driver klen vlen keys report-interval count threads depth batch-bytes memory option durability
 	cache seed value-ratio verify-rate settle clock latency pin allow-missing fold quiet only format fresh
 	servers hang-after op-timeout workload set version help from to from-format to-format key-bytes bare-as skip-bad
-	phase load trace speed array record procs interval checkpoint-every start-at until-steady sweep slo
+	phase load trace speed array record procs interval checkpoint-every start-at until-steady sweep slo experiments transport
 	output hlog csv notebook baseline strict allow cold sample hardware
 	runs precision budget results dry-run retry max-regress confidence force
 	rounds ops moment keep again power file-system states

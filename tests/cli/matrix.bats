@@ -89,8 +89,8 @@ names()
 	local all one other
 	all=$(names r)
 	one=$(head -n 1 <<<"$all") other=$(tail -n 1 <<<"$all")
-	head -c 1000 "r/$one" >cut
-	cat cut >"r/$one"
+	head -c 1000 "r/$one" >part.json
+	cat part.json >"r/$one"
 	mininb 0 matrix plan.ini --results=r --dry-run
 	matches "$output" "to do +${one%.json}"
 	cp "r/$other" "r/$one"
@@ -120,8 +120,8 @@ names()
 @test "killed at any moment, it ends with the same results" {
 	plan 2
 	mininb 0 matrix plan.ini --results=alone --quiet
-	local i seen='' now
-	for i in 1 2 3; do
+	local seen='' now
+	for _ in 1 2 3; do
 		start matrix plan.ini --results=killed --quiet
 		sleep "0.$((RANDOM % 5))$((RANDOM % 10))"
 		kill -KILL "$pid" 2>/dev/null || true
