@@ -6,6 +6,9 @@
  * - A counter has the machine's order of bytes, so merge turns them round in SQL. A value that
  *   is not of 8 bytes becomes NULL, which the column refuses (error 1048): nothing is changed.
  * - VARBINARY is compared as by memcmp(3), without padding, so ORDER BY is the order of keys.
+ * - Lists of keys of several columns are (a=? AND b=?) OR ..., which the optimizer makes ranges of
+ *   the primary key of. Of (a, b) IN ((?, ?), ...) it makes a scan of the whole table, and of any
+ *   list if the statistics of the table are from before it was loaded: hence FORCE INDEX.
  * - A scan begins where a list of columns is reached: a > x OR (a = x AND b > y) OR ..., which
  *   the optimizer makes a range of the primary key of. It does not do so for (a, b) > (x, y).
  */
@@ -118,12 +121,14 @@ static bool
 make_gets(struct buffer *text, const struct sql_table *table, uint32_t keys)
 {
 	uint32_t columns = table->of->key_column_count;
-	bool is_done = text_add(text, "SELECT %s FROM %s WHERE ", table->columns.data,
-			       table->name.data) &&
-		text_add(text, columns > 1 ? "(" : "") && add_keys(text, table, "`%s`", ",") &&
-		text_add(text, columns > 1 ? ") IN(" : " IN(");
+	bool is_done = text_add(text, "SELECT %s FROM %s FORCE INDEX(PRIMARY) WHERE ",
+		table->columns.data, table->name.data);
+	for (uint32_t i = 0; is_done && columns > 1 && i < keys; i++)
+		is_done = text_add(text, i > 0 ? " OR (" : "(") &&
+			add_keys(text, table, "`%s`=?", " AND ") && text_add(text, ")");
 	if (columns > 1)
-		return is_done && add_rows(text, columns, keys) && text_add(text, ")");
+		return is_done;
+	is_done = is_done && add_keys(text, table, "`%s`", ",") && text_add(text, " IN(");
 	for (uint32_t i = 0; is_done && i < keys; i++)
 		is_done = text_add(text, i > 0 ? ",?" : "?");
 	return is_done && text_add(text, ")");
