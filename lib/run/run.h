@@ -536,6 +536,14 @@ run_stop_target(struct nb_run *run, int rc);
 NB_MUST_CHECK int
 run_probe(struct nb_run *run);
 
+/** Whether run_probe() will look. */
+bool
+run_is_probed(const struct nb_run *run);
+
+/** Open the database for that alone; run_close_again() closes it. */
+NB_MUST_CHECK int
+run_open_to_look(struct nb_run *run);
+
 /** All that the engine connects to. */
 const struct addresses *
 run_addresses(const struct nb_run *run);

@@ -456,11 +456,23 @@ execute_here(struct nb_run *run)
 	return run_close_database(run, rc);
 }
 
-/** The parent has it open only to settle it. */
+/** What they will ask for is looked at by their parent. */
+static int
+probe_for_procs(struct nb_run *run)
+{
+	if (!run_is_probed(run))
+		return NB_OK;
+	int rc = run_open_to_look(run);
+	return rc == NB_OK ? run_close_again(run, run_probe(run)) : rc;
+}
+
+/** The parent has it open only to look at it, and to settle it. */
 static int
 execute_procs(struct nb_run *run)
 {
-	int rc = run_phases(run);
+	int rc = probe_for_procs(run);
+	if (rc == NB_OK)
+		rc = run_phases(run);
 	look_at_memory(run);
 	if (rc != NB_OK || !run->has_writes)
 		return rc;

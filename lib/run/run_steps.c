@@ -309,6 +309,12 @@ run_open_database(struct nb_run *run)
 }
 
 int
+run_open_to_look(struct nb_run *run)
+{
+	return open_as(run, "open", NB_OPEN_READ_ONLY);
+}
+
+int
 run_reopen_database(struct nb_run *run)
 {
 	uint32_t how = 0;

@@ -67,7 +67,7 @@ on()
 	equals "$(cli a DBSIZE)" 501
 	mininb 0 delete "${at[@]}" -c 500
 	equals "$(cli a KEYS '*')" mininb:marker
-	mininb 3 get "${at[@]}" -c 10
+	mininb 3 get "${at[@]}" -c 10 --force
 	contains "$output" 'Not found         : 10'
 }
 
@@ -156,6 +156,17 @@ on()
 	on b a c
 	mininb 1 run "${at[@]}" -w ycsb-a -v 8 --records=30000 --count=10
 	contains "$stderr" 'name the same servers in the same order'
+}
+
+@test "processes begin no operation on other data" {
+	serve a
+	on a
+	mininb 0 load "${at[@]}" -w ycsb-c -v 8 --records=100
+	mininb 3 run "${at[@]}" -w ycsb-c -v 100 --records=100 --count=1000 --procs=2
+	contains "$stderr" '0 are missing and 64 hold other data'
+	equals "$output" ''
+	mininb 0 run "${at[@]}" -w ycsb-c -v 8 --records=100 --count=1000 --procs=2 --verify-rate=1
+	contains "$output" ': 0 wrong'
 }
 
 @test "a server that loads its data is waited for" {

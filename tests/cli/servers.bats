@@ -99,11 +99,25 @@ serve()
 	contains "$output" "Action"
 }
 
+@test "get and delete of other keys are refused before the first operation" {
+	local action
+	serve unix:one
+	mininb 0 keys -c 400
+	mininb 0 keys -c 400 -i other.bin --seed=2
+	mininb 0 put -d "$kept" -c 400 --servers=unix:one
+	for action in get delete; do
+		mininb 3 $action -d "$kept" -c 400 -i other.bin --servers=unix:one
+		contains "$stderr" "64 are missing and 0 hold other data"
+		equals "$output" ''
+	done
+	mininb 0 get -d "$kept" -c 400 --servers=unix:one
+}
+
 @test "--fresh empties the servers by the engine's own reset" {
 	serve unix:one
 	mininb 0 keys -c 100
 	mininb 0 put -d "$kept" -c 100 --servers=unix:one
 	mininb 0 put -d "$kept" -c 10 --servers=unix:one --fresh
-	mininb 3 get -d "$kept" -c 100 --servers=unix:one
+	mininb 3 get -d "$kept" -c 100 --servers=unix:one --force
 	contains "$stderr" "90"
 }
