@@ -165,14 +165,19 @@ class Pages:
         shutil.copy(self.path('groups.html'), self.path('plain.html'))
 
     def make_steps(self, path):
-        """A level of transactions, requests in flight, and one operation in four with stamps."""
+        """A level of transactions, requests in flight, one operation in four with stamps, servers."""
         with open(path, encoding='utf-8') as file:
             made = json.load(file)
         readers, writer = made['results'][0]['groups']
         readers.update(level='snapshot', latency='sampled:4')
         readers['operations'][0]['ops'] *= 4
         writer['depth'] = 16
-        made['results'][0]['measured']['batch'] = writer['operations'][0]['service']
+        measured = made['results'][0]['measured']
+        measured['batch'] = writer['operations'][0]['service']
+        measured['server'] = {'servers': 2, 'cpu_ns': 3_000_000, 'storage_read_bytes': 4096,
+                              'storage_write_bytes': 8192, 'resident_bytes': 8 << 20}
+        for sample in measured['series']['samples']:
+            sample['server'] = measured['server']
         with open(self.path('steps.json'), 'w', encoding='utf-8') as file:
             json.dump(made, file)
 
@@ -293,6 +298,8 @@ RESOURCES = {
 }
 LEVELS = {'Resident memory': ['anonymous_bytes', 'file_bytes'],
           'Database and dirty page cache': ['data_bytes', 'dirty_bytes']}
+SERVERS = ['CPU time of servers and client', 'Memory of servers and client',
+           'Storage bytes of servers']
 
 
 def wanted_charts(result):
@@ -315,13 +322,15 @@ def wanted_charts(result):
     for title, fields in LEVELS.items():
         if any(sample['levels'].get(field, 0) > 0 for sample in samples for field in fields):
             yield title
+    if samples and 'server' in result['measured']:
+        yield from SERVERS
 
 
 def check_run_charts(name, section, result, page):
     charts = {it['title']: it for it in page['charts'] if it['of'] == section}
     for title in wanted_charts(result):
         check(title in charts, name, section, f'no chart "{title}"', list(charts))
-    for title in [*RESOURCES, *LEVELS]:
+    for title in [*RESOURCES, *LEVELS, *SERVERS]:
         check(title not in charts or title in wanted_charts(result), name, section, title)
     for title, chart in charts.items():
         check(chart['plots'] == 1 or chart['isEmpty'], name, section, title, 'is not drawn')

@@ -22,7 +22,7 @@
 #include "run/options.h"
 #include "run/steps.h"
 
-enum { VALUES_MAX = 6, VALUE_SIZE = 160, NAMES_SIZE = 320, SAMPLES_MAX = 64 };
+enum { VALUES_MAX = 6, VALUE_SIZE = 320, NAMES_SIZE = 320, SAMPLES_MAX = 64 };
 
 /** What a difference means. */
 enum consequence {
@@ -60,6 +60,8 @@ enum consequence {
 	VALUE(revision, "mininb's revision", WARNED, "%s", run->environment.revision) \
 	VALUE(engine_build, "engine's build", WARNED, "%s", run->engine.build) \
 	VALUE(engine_version, "engine's version", WARNED_OF_DRIVER, "%s", run->engine_version) \
+	OWN(servers, "servers", WARNED_OF_DRIVER) \
+	OWN(server_settings, "version and settings of servers", WARNED_OF_DRIVER) \
 	VALUE(host, "machine", WARNED, "%s", run->environment.host) \
 	VALUE(cpu, "CPU", WARNED, "%s", run->environment.cpu) \
 	VALUE(cpus, "number of CPUs", WARNED, "%" PRIu32, run->sysinfo.cpus) \
@@ -185,6 +187,32 @@ format_settle(const struct nb_result *run, char *text, size_t size)
 	bool is_get = !run->is_job && run->workload.verb == NB_VERB_GET;
 	const char *name = run_settle_name(run->settle);
 	snprintf(text, size, "%s", is_get || name == NULL ? "" : name);
+}
+
+static void
+join_texts(const struct addresses *texts, char *text, size_t size)
+{
+	size_t used = 0;
+	text[0] = '\0';
+	for (size_t i = 0; i < texts->count && used < size; i++)
+		used += (size_t)snprintf(
+			text + used, size - used, "%s%s", i > 0 ? "; " : "", texts->items[i]);
+}
+
+/** Private ones are alike, wherever their sockets are. */
+static void
+format_servers(const struct nb_result *run, char *text, size_t size)
+{
+	if (run->measured.server.servers > 0)
+		snprintf(text, size, "%" PRIu32 " private", run->measured.server.servers);
+	else
+		join_texts(&run->servers, text, size);
+}
+
+static void
+format_server_settings(const struct nb_result *run, char *text, size_t size)
+{
+	join_texts(&run->server_settings, text, size);
 }
 
 /** Only where the claim can be held against what was counted. */

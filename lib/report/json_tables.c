@@ -259,6 +259,15 @@ const struct json_field json_counter_fields[] = {
 
 /* ---- over time ---- */
 
+static const struct json_field server_fields[] = {
+	FIELD_NUMBER(target_usage, "servers", servers, SUM, "how many"),
+	FIELD_NUMBER(target_usage, "cpu_ns", cpu_ns, SUM, "CPU time, ns"),
+	FIELD_NUMBER(target_usage, "storage_read_bytes", storage_read_bytes, SUM, "bytes fetched from storage"),
+	FIELD_NUMBER(target_usage, "storage_write_bytes", storage_write_bytes, SUM, "bytes of pages made dirty, to be written later"),
+	FIELD_NUMBER(target_usage, "resident_bytes", resident_bytes, SUM, "memory at the end, bytes; a page that several share is counted once"),
+	END,
+};
+
 const struct json_field json_latency_fields[] = {
 	FIELD_NAME(sample_latency, "operation", kind, json_kinds, KEEP, "the kind"),
 	FIELD_FLAG(sample_latency, "is_response", is_response, KEEP, "response times, else service times"),
@@ -282,6 +291,7 @@ const struct json_field json_sample_fields[] = {
 	FIELD_NUMBERS(sample, "counters", counters, counter_count, JSON_LIST_MAX, KEEP, "parallel to series.counters: how much each grew within it, or a gauge's level at its end; those beyond the last are 0"),
 	FIELD_OBJECT(sample, "used", used, json_system_fields, KEEP, "what the system counted within it", .flags = FIELD_SPARSE),
 	FIELD_OBJECT(sample, "levels", levels, json_level_fields, KEEP, "what was at its end", .flags = FIELD_SPARSE),
+	FIELD_OBJECT(sample, "server", server, server_fields, KEEP, "what private servers and their children used within it; not there: there were none", .flags = FIELD_IF_USED),
 	END,
 };
 
@@ -356,15 +366,6 @@ static const struct json_field phase_fields[] = {
 	FIELD_NUMBER(s, "unstamped_ops", at.ops, SUM, "operations that were not timed one by one", .flags = FIELD_IF_USED), \
 	FIELD_NUMBER(s, "unstamped_stretches", at.stretches, SUM, "stretches of these between two time stamps", .flags = FIELD_IF_USED), \
 	FIELD_NUMBER(s, "unstamped_ns", at.ns, SUM, "that the stretches took, all threads, ns", .flags = FIELD_IF_USED)
-
-static const struct json_field server_fields[] = {
-	FIELD_NUMBER(target_usage, "servers", servers, SUM, "how many"),
-	FIELD_NUMBER(target_usage, "cpu_ns", cpu_ns, SUM, "CPU time, ns"),
-	FIELD_NUMBER(target_usage, "storage_read_bytes", storage_read_bytes, SUM, "bytes fetched from storage"),
-	FIELD_NUMBER(target_usage, "storage_write_bytes", storage_write_bytes, SUM, "bytes of pages made dirty, to be written later"),
-	FIELD_NUMBER(target_usage, "resident_bytes", resident_bytes, SUM, "memory after the last operation, bytes; a page that several share is counted once"),
-	END,
-};
 
 static const struct json_field rows_fields[] = {
 	FIELD_NAME(row_counts, "how", how, row_hows, KEEP, "counted by the engine, or by a scan of all keys"),
@@ -595,6 +596,7 @@ const struct json_field json_result_fields[] = {
 	FIELD_BORROWED(nb_result, "mininb", version, KEEP, "version of mininb that ran it"),
 	FIELD_PART("engine", json_engine_fields, KEEP, "the engine"),
 	FIELD_TEXTS(nb_result, "servers", servers.items, servers.count, JSON_LIST_MAX, KEEP, "addresses of the servers that the engine was a client of; not there: it was none", .flags = FIELD_IF_USED),
+	FIELD_TEXTS(nb_result, "server_settings", server_settings.items, server_settings.count, JSON_LIST_MAX, KEEP, "versions and settings of these, as the engine reported them, each text once; not there: it reported none", .flags = FIELD_IF_USED),
 	FIELD_NUMBER(nb_result, "threads", threads, SUM, "of all groups and processes"),
 	FIELD_NAME(nb_result, "durability", durability, durabilities, KEEP, "what a crash may take of the writes that have returned"),
 	FIELD_FLAG(nb_result, "is_auto_durability", is_auto_durability, ALL, "it was not asked for"),

@@ -316,6 +316,8 @@ add_engine(struct doc *doc, const struct nb_result *run)
 		run->engine.licence, run->engine.build, run->engine_path);
 	for (size_t i = 0; i < run->servers.count; i++)
 		doc_line(doc, "Server", "%s", run->servers.items[i]);
+	for (size_t i = 0; i < run->server_settings.count; i++)
+		doc_line(doc, "Server settings", "%s", run->server_settings.items[i]);
 	for (size_t i = 0; i < run->option_count; i++)
 		doc_line(doc, "Option", "%s=%s", run->options[i].name, run->options[i].value);
 	add_counters(doc, run);

@@ -37,6 +37,7 @@ copy_owned(struct nb_result *result, const struct nb_run *run)
 	result->engine_path = strdup(run->engine->path);
 	return result->workload.keys_path != NULL && result->engine_path != NULL &&
 		addresses_copy(&result->servers, run_addresses(run)) == NB_OK &&
+		engine_told_of_servers(&result->server_settings, &result->servers) == NB_OK &&
 		copy_options(result, run);
 }
 
@@ -97,6 +98,7 @@ nb_result_delete(struct nb_result *result)
 	free((char *)result->workload.keys_path);
 	free(result->engine_path);
 	addresses_destroy(&result->servers);
+	addresses_destroy(&result->server_settings);
 	for (size_t i = 0; i < result->text_count; i++)
 		free(result->texts[i]);
 	free(result->texts);

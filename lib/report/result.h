@@ -55,7 +55,8 @@ struct nb_result {
 	bool has_counters;   /* the engine can tell some */
 	char **texts;        /* that those of the engine are, read from a file; owned */
 	size_t text_count;
-	struct addresses servers; /* that the engine was a client of */
+	struct addresses servers;         /* that the engine was a client of */
+	struct addresses server_settings; /* texts: their versions and settings */
 	struct result_option *options;
 	size_t option_count;
 	struct nb_workload workload; /* its keys_path owned */

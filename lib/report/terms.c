@@ -96,6 +96,8 @@ static const struct nb_explanation terms[] = {
 		"As the plugin reports them, of the library that was loaded.", "text, md"},
 	{"Server", "a server whose client the engine was",
 		"The address that the engine connected to. Several share the keys evenly.", "text"},
+	{"Server settings", "version and settings of the servers",
+		"As the engine read them back when it connected. Of several servers with the same settings they are printed once.", "text"},
 	{"Option", "an engine option in effect",
 		"Defaults are included.", "text, md"},
 	{"Counter", "growth of one of the engine's own counters",

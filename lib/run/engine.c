@@ -95,6 +95,39 @@ engine_warnings(struct engine_warnings *out)
 	pthread_mutex_unlock(&messages_lock);
 }
 
+/** What follows "ADDRESS: " or "ADDRESS and others: "; NULL: the text is not of that server. */
+static const char *
+after_address(const char *text, const char *address)
+{
+	static const char others[] = " and others";
+	size_t size = strlen(address);
+	if (strncmp(text, address, size) != 0)
+		return NULL;
+	text += size;
+	if (strncmp(text, others, strlen(others)) == 0)
+		text += strlen(others);
+	return strncmp(text, ": ", 2) == 0 ? text + 2 : NULL;
+}
+
+int
+engine_told_of_servers(struct addresses *out, const struct addresses *servers)
+{
+	int rc = NB_OK;
+	pthread_mutex_lock(&messages_lock);
+	for (size_t i = 0; i < message_count; i++) {
+		const char *told = NULL;
+		for (size_t s = 0; s < servers->count && told == NULL; s++)
+			told = after_address(messages[i].text, servers->items[s]);
+		bool is_known = told == NULL || messages[i].level != NB_LOG_INFO;
+		for (size_t o = 0; o < out->count && !is_known; o++)
+			is_known = strcmp(out->items[o], told) == 0;
+		if (!is_known && rc == NB_OK)
+			rc = addresses_add(out, told);
+	}
+	pthread_mutex_unlock(&messages_lock);
+	return rc;
+}
+
 void
 engine_forget_messages(void)
 {

@@ -124,6 +124,13 @@ struct engine_warnings {
 	size_t count;
 };
 
+/**
+ * What the engine has logged of these servers since then: their versions and settings, each text
+ * once, without the address.
+ */
+NB_MUST_CHECK int
+engine_told_of_servers(struct addresses *out, const struct addresses *servers);
+
 /** Those since engine_forget_messages(), each once, the first few. Any thread. */
 void
 engine_warnings(struct engine_warnings *out);

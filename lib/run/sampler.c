@@ -34,6 +34,7 @@ enum {
 
 #define EARLY_NS UINT64_C(10000000000)      /* of the run, in which there are more samples */
 #define DEAR_WALK_NS UINT64_C(5000000)      /* over the files */
+#define DEAR_SERVER_NS UINT64_C(2000000)    /* at the memory of servers */
 #define DEAR_COUNTERS_NS UINT64_C(10000000) /* of the engine */
 #define LIVE_NS UINT64_C(250000000)         /* a rate that is shown is of one or two of these */
 
@@ -60,11 +61,12 @@ struct sampler {
 	bool has_begun;           /* begin_ns is known */
 	struct mark tick, sample; /* the last ones */
 	struct system_counts first, phase_first, last;
-	struct target_usage server; /* when the phase began */
-	struct counters counted;    /* the engine's, as of the last sample that has them */
+	struct target_usage server,
+		server_last;     /* when the phase began; as of the last sample */
+	struct counters counted; /* the engine's, as of the last sample that has them */
 	bool has_counters;
-	uint32_t walks_left, counters_left; /* samples that do without */
-	uint64_t data_bytes;                /* as of the last walk */
+	uint32_t walks_left, counters_left, server_left; /* samples that do without */
+	uint64_t data_bytes;                             /* as of the last walk */
 	struct mark live[2];
 	uint64_t p50_ns, p99_ns;
 };
@@ -106,13 +108,21 @@ look_levels(struct sampler *sampler, bool must_walk)
 	return levels;
 }
 
-/** Servers of our own. */
-static void
-look_server(const struct sampler *sampler, struct target_usage *usage)
+/** Servers of our own: what they have used until now. */
+static struct target_usage
+look_server(struct sampler *sampler, bool must_be_whole)
 {
-	*usage = (struct target_usage){0};
-	if (sampler->run->target != NULL)
-		target_usage(sampler->run->target, usage);
+	struct target_usage usage = {.resident_bytes = sampler->server_last.resident_bytes};
+	bool is_whole = must_be_whole || sampler->server_left == 0;
+	uint64_t begin_ns = clock_monotonic();
+	if (sampler->run->target == NULL)
+		return usage;
+	target_usage(sampler->run->target, is_whole, &usage);
+	if (!is_whole)
+		sampler->server_left--;
+	else if (clock_monotonic() - begin_ns > DEAR_SERVER_NS)
+		sampler->server_left = SELDOM - 1;
+	return usage;
 }
 
 /* ---- making and deleting ---- */
@@ -352,6 +362,9 @@ make_sample(struct sampler *sampler, struct sample *sample, uint64_t since_ns, u
 		.used = system_between(&sampler->last, &now),
 		.levels = look_levels(sampler, is_end)};
 	sampler->last = now;
+	struct target_usage server = look_server(sampler, is_end);
+	target_usage_add(&sample->server, &sampler->server_last, &server);
+	sampler->server_last = server;
 	int rc = take_latencies(sampler, sample);
 	return rc == NB_OK ? take_counters(sampler, sample, is_end) : rc;
 }
@@ -434,7 +447,7 @@ sampler_begin(struct sampler *sampler, const struct sampler_phase *phase)
 		give_up(sampler);
 	begin_counters(sampler);
 	struct system_levels levels = look_levels(sampler, true);
-	look_server(sampler, &sampler->server);
+	sampler->server = sampler->server_last = look_server(sampler, true);
 	sampler->last = sampler->phase_first = look(sampler);
 	if (sampler->has_origin)
 		return;
@@ -491,8 +504,7 @@ sampler_end(struct sampler *sampler, uint64_t since_ns, uint64_t done)
 	struct system_counts used = look(sampler);
 	used = system_between(&sampler->phase_first, &used);
 	system_add(&measured->used, &used);
-	struct target_usage server;
-	look_server(sampler, &server);
+	struct target_usage server = look_server(sampler, true);
 	target_usage_add(&measured->server, &sampler->server, &server);
 	measured->after = look_levels(sampler, true);
 	sampler->is_warm |= !is_of_warmup(sampler, since_ns, done);

@@ -134,6 +134,7 @@ merge_sample(const struct series *series, struct sample *into, struct sample *fr
 	into->behind_ops = from->behind_ops;
 	system_add(&into->used, &from->used);
 	into->levels = from->levels;
+	target_usage_add(&into->server, &(struct target_usage){0}, &from->server);
 	take_counters(series, into, from);
 	int rc = take_latencies(into, from);
 	sample_destroy(from);

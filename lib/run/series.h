@@ -16,6 +16,7 @@
 
 #include "run/counters.h"
 #include "run/system.h"
+#include "target/usage.h"
 
 enum {
 	SERIES_SAMPLES_MAX = 2048,
@@ -47,6 +48,7 @@ struct sample {
 	uint32_t is_warmup;
 	struct system_counts used;   /* within it */
 	struct system_levels levels; /* at its end */
+	struct target_usage server;  /* of private servers: within it, and memory at its end */
 	struct sample_latency *latencies;
 	size_t latency_count;
 	uint64_t *counters; /* parallel to series.counters.items: growth, or a gauge's level */

@@ -20,8 +20,13 @@
 
 #include "target/target.h"
 
+struct look {
+	struct target_usage *usage;
+	bool is_of_memory;
+};
+
 static void
-add_processes_of(struct target_usage *usage, pid_t parent);
+add_processes_of(const struct look *look, pid_t parent);
 
 static FILE *
 open_of(pid_t pid, const char *name)
@@ -104,44 +109,47 @@ add_memory(struct target_usage *usage, pid_t pid)
 
 /** The children of a thread. */
 static void
-add_children(struct target_usage *usage, pid_t pid, const char *thread)
+add_children(const struct look *look, pid_t pid, const char *thread)
 {
 	char name[300];
 	int child;
 	snprintf(name, sizeof(name), "task/%s/children", thread);
 	FILE *children = open_of(pid, name);
 	while (children != NULL && fscanf(children, "%d", &child) == 1) {
-		add_cpu(usage, child);
-		add_ended(usage, child);
-		add_io(usage, child);
-		add_memory(usage, child);
-		add_processes_of(usage, child);
+		add_cpu(look->usage, child);
+		add_ended(look->usage, child);
+		add_io(look->usage, child);
+		if (look->is_of_memory)
+			add_memory(look->usage, child);
+		add_processes_of(look, child);
 	}
 	if (children != NULL)
 		fclose(children);
 }
 
 static void
-add_processes_of(struct target_usage *usage, pid_t parent)
+add_processes_of(const struct look *look, pid_t parent)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)parent);
 	DIR *threads = opendir(path);
 	for (struct dirent *entry; threads != NULL && (entry = readdir(threads)) != NULL;)
 		if (entry->d_name[0] != '.')
-			add_children(usage, parent, entry->d_name);
+			add_children(look, parent, entry->d_name);
 	if (threads != NULL)
 		closedir(threads);
 }
 
 void
-target_usage(const struct target *target, struct target_usage *out)
+target_usage(const struct target *target, bool looks_at_memory, struct target_usage *out)
 {
-	*out = (struct target_usage){0};
+	const struct look look = {out, looks_at_memory};
+	*out = (struct target_usage){
+		.resident_bytes = looks_at_memory ? 0 : out->resident_bytes};
 	for (size_t i = 0; i < target_count(target); i++) {
 		out->servers++;
 		add_ended(out, target_guard(target, i));
-		add_processes_of(out, target_guard(target, i));
+		add_processes_of(&look, target_guard(target, i));
 	}
 }
 

@@ -2,6 +2,7 @@
 #ifndef TARGET_USAGE_H
 #define TARGET_USAGE_H
 /** What the processes of private servers use. */
+#include <stdbool.h>
 #include <stdint.h>
 
 struct target;
@@ -14,9 +15,12 @@ struct target_usage {
 	uint64_t resident_bytes; /* a page that several share is counted once */
 };
 
-/** What they have used since they began, and their memory now. */
+/**
+ * What they have used since they began, and their memory now. The kernel walks the page tables of
+ * each process for its memory; without `looks_at_memory` out->resident_bytes stays as it is.
+ */
 void
-target_usage(const struct target *target, struct target_usage *out);
+target_usage(const struct target *target, bool looks_at_memory, struct target_usage *out);
 
 /** Add what was used between two looks, and the memory of the second. */
 void

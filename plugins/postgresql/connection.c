@@ -229,8 +229,8 @@ check_row(struct nb_db *db, PGresult *row)
 	if (db->prologue == NULL)
 		return db->host->fail(NB_FAIL, "out of memory");
 	db->host->log(NB_LOG_INFO,
-		"PostgreSQL %s at %s: fsync=%s, full_page_writes=%s, wal_sync_method=%s, synchronous_commit=%s, wal_writer_delay=%s, synchronous_standby_names='%s'",
-		PQgetvalue(row, 0, 5), db->where, PQgetvalue(row, 0, 0), PQgetvalue(row, 0, 1),
+		"%s: PostgreSQL %s, fsync=%s, full_page_writes=%s, wal_sync_method=%s, synchronous_commit=%s, wal_writer_delay=%s, synchronous_standby_names='%s'",
+		db->where, PQgetvalue(row, 0, 5), PQgetvalue(row, 0, 0), PQgetvalue(row, 0, 1),
 		PQgetvalue(row, 0, 3),
 		db->durability == NB_DUR_NONE ? "off"
 			: has.is_asynchronous ? "on"

@@ -123,6 +123,25 @@ items()
 	mininb 0 put "${at[@]}" -c 10 -v 523776
 }
 
+@test "runs on servers with other settings are compared with a warning" {
+	local name
+	for name in a b; do
+		list=
+		serve $name -m $([[ $name == a ]] && echo 64 || echo 128)
+		mininb 0 run "${at[@]}" -w ycsb-c --records=100 --count=100 --output=$name.json
+		contains "$output" 'Server settings   : memcached 1.'
+	done
+	mininb 0 compare a.json b.json
+	output=$(tr -s '[:space:]' ' ' <<<"$output")
+	matches "$output" 'differing servers: unix:[^ ]*/a.sock \(.*unix:[^ ]*/b.sock'
+	matches "$output" 'differing version and settings of servers: memcached [^(]* maxbytes 67108864.* maxbytes 134217728'
+	mininb 0 run -d memcached -w ycsb-c --records=100 --count=100 --output=own.json
+	mininb 0 run -d memcached -w ycsb-c --records=100 --count=100 --output=again.json
+	mininb 0 compare own.json again.json
+	lacks "$output" 'differing servers'
+	lacks "$output" 'of servers'
+}
+
 @test "a server without CAS numbers, and one that is not memcached, are refused" {
 	serve a -C
 	mininb 0 keys -c 10

@@ -13,6 +13,8 @@ function engineFacts(result) {
 		['Durability', result.durability + (result.is_auto_durability ? ', by default' : '') +
 			` (${survives[result.durability] || ''})`],
 		['Cache', known('bytes', result.cache_bytes) || 'the engine\'s default'], ['Threads', result.threads],
+		['Servers', (result.servers || []).join(', ')],
+		['Server settings', (result.server_settings || []).join('; ')],
 		...engine.options.map(option => [option.name, option.value]),
 		['Stream digest', result.digest], ['mininb', result.mininb]]);
 }

@@ -146,7 +146,7 @@ function threadsPart(result) {
 
 function partsOf(result) {
 	return [groupsPart(result), throughputPart(result), countersPart(result), latencyPart(result), heatPart(result),
-		resourcesPart(result), layersPart(result), threadsPart(result), conditionsPart(result)];
+		serversPart(result), resourcesPart(result), layersPart(result), threadsPart(result), conditionsPart(result)];
 }
 
 /* The only result is open; of several each is folded, with its tiles above. */

@@ -347,6 +347,23 @@ const resources = [
 	{title: 'Cache misses', axis: 'per second', needs: 'cache', lines: counts(1, ['misses', 'cache_misses'])}
 ];
 
+/* Of private servers and their client. A sample of an old result has no servers. */
+function servers(scale, field) {
+	return span => scale * sum(span.samples.map(it => it.server ? it.server[field] : 0)) / span.seconds;
+}
+
+const resourcesOfServers = [
+	{title: 'CPU time of servers and client', axis: 'CPUs', lines: [['servers', servers(1e-9, 'cpu_ns')],
+		['client', span => 1e-9 * sum(span.samples.map(it => (it.used.user_ns || 0) + (it.used.system_ns || 0))) /
+			span.seconds]]},
+	{title: 'Memory of servers and client', axis: 'bytes', unit: 'bytes', lines: [
+		['servers', span => Math.max(...span.samples.map(it => it.server ? it.server.resident_bytes : 0))],
+		['client', span => Math.max(...span.samples.map(it => (it.levels.anonymous_bytes || 0) +
+			(it.levels.file_bytes || 0)))]]},
+	{title: 'Storage bytes of servers', axis: 'bytes per second', unit: 'bytes', lines: [
+		['fetched', servers(1, 'storage_read_bytes')], ['dirtied', servers(1, 'storage_write_bytes')]]}
+];
+
 /* null where it is not known, or stayed 0. */
 function resourceChart(result, spans, it) {
 	const isKnown = span => !it.needs || span.samples.every(sample => (sample.used.known || []).includes(it.needs));
@@ -377,4 +394,14 @@ function resourcesPart(result) {
 	const left = resources.filter((it, i) => drawn[i] === null).map(it => it.title);
 	return [title, el('div.grid', queueChart(result, spans), drawn),
 		left.length > 0 ? el('p.aside', `Not known, or 0 throughout: ${left.join('; ')}.`) : null];
+}
+
+function serversPart(result) {
+	const server = result.measured.server, spans = spansOf(seriesOfRun(result).samples, SMALL_POINTS);
+	if (!server)
+		return null;
+	return [el('h3', 'Servers'), el('p', `While the operations ran, ${server.servers} private ` +
+		`server${server.servers > 1 ? 's' : ''} and their children used ${time(server.cpu_ns)} of CPU time, and the ` +
+		`client ${time((result.measured.used.user_ns || 0) + (result.measured.used.system_ns || 0))}.`),
+	spans.length > 0 ? el('div.grid', resourcesOfServers.map(it => resourceChart(result, spans, it))) : null];
 }
