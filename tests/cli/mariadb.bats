@@ -133,7 +133,7 @@ on_server()
 @test "the contract holds at the other isolations" {
 	local isolation
 	for isolation in read-committed serializable; do
-		on_server 0 check --only=transaction,scan -o isolation="$isolation"
+		on_server 0 check --hang-after=5m --only=transaction,scan -o isolation="$isolation"
 		contains "$output" ' 0 broken'
 	done
 }

@@ -183,10 +183,11 @@ written()
 @test "the contract holds at the other isolations, and where requests are one transaction" {
 	local isolation
 	for isolation in read-committed serializable; do
-		on_server 0 check --only=request,execute,transaction -o isolation=$isolation
+		on_server 0 check --hang-after=5m --only=request,execute,transaction -o isolation=$isolation
 		contains "$output" ' 0 broken'
 	done
-	on_server 0 check --only=request,execute,transaction -o isolation=serializable -o commit=submit
+	on_server 0 check --hang-after=5m --only=request,execute,transaction -o isolation=serializable \
+		-o commit=submit
 	contains "$output" ' 0 broken'
 }
 

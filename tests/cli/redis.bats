@@ -185,7 +185,7 @@ on()
 
 @test "the contract holds with several connections" {
 	serve a --appendonly yes --appendfsync always
-	mininb 0 check -d redis "--servers=unix:$PWD/a.sock" -o connections=3 \
+	mininb 0 check --hang-after=5m -d redis "--servers=unix:$PWD/a.sock" -o connections=3 \
 		--only=batch,request,execute,merge,multi,reset,session,random
 }
 
@@ -409,7 +409,8 @@ commands_of()
 	for port in "${ports[@]}"; do
 		node "$port" CONFIG SET appendonly yes appendfsync always
 	done
-	mininb 0 check "${at[@]:0:5}" --only=batch,request,execute,merge,multi,reset,session,random
+	mininb 0 check --hang-after=5m "${at[@]:0:5}" \
+		--only=batch,request,execute,merge,multi,reset,session,random
 	mininb 0 keys -c 100
 	mininb 1 put "${at[@]}" -o cluster=no -c 100
 	contains "$stderr" '; a node of a cluster needs -o cluster=yes'
