@@ -462,12 +462,6 @@ job_verify_scan_end(struct job_worker *worker, const struct ops_op *op,
 
 /* ---- reading back ---- */
 
-static bool
-is_halted(const struct job_worker *worker)
-{
-	return __atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) != 0;
-}
-
 /** A record that was deleted last. */
 static void
 note_deleted(struct job_worker *worker, const struct ops_op *op, int verdict)
