@@ -170,6 +170,8 @@ TEST(so_is_what_hardly_ever_occurs)
 		addresses_add(&job->run->server_settings, "Redis 7: appendonly no"), NB_OK);
 	if (job->run->measured.series.count > 0)
 		job->run->measured.series.samples[0].server = job->run->measured.server;
+	job->run->measured.rows_before = (struct row_counts){.how = 1, .counts = {100, 200}};
+	job->run->measured.rows_after = (struct row_counts){.how = 2, .counts = {101, 199}};
 	job->run->measured.memory = (struct memory_use){.limit_bytes = 64 << 20,
 		.harness_bytes = 3 << 20,
 		.peak_bytes = 66 << 20,

@@ -114,6 +114,9 @@ is_meant(const char *name, size_t offset)
 	} meant[] = {{"measured", offsetof(struct measurement, owners)},
 		{"measured", offsetof(struct measurement, counters.is_short)},
 		{"measured", offsetof(struct measurement, hiccups)},
+		/* what rows_after should be */
+		{"measured", offsetof(struct measurement, grown[TAO_OBJECTS])},
+		{"measured", offsetof(struct measurement, grown[TAO_EDGES])},
 		{"series", offsetof(struct series, counters.is_short)},
 		{"record", offsetof(struct record, run)},
 		/* what a page says of the record that it picked */
