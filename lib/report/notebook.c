@@ -88,7 +88,7 @@ add_test(struct json_writer *writer, json_t *data, const char *experiment,
 	char run[2 * TEST_NAME];
 	json_int_t trial = record->block > 0 ? (json_int_t)record->block - 1 : 0;
 	for (;; trial++) {
-		snprintf(run, sizeof(run), "%s/%s/%s/%lld", experiment, test->name,
+		snprintf(run, sizeof(run), "%.240s/%.240s/%.240s/%lld", experiment, test->name,
 			record->driver, (long long)trial);
 		if (json_object_get(data, run) == NULL)
 			break;
