@@ -129,9 +129,9 @@ value_of()
 }
 
 @test "keys are for actions that have a workload" {
-	refuses "--read: keys of workloads are for the actions load, run, replay, workloads, convert, vs; the action is 'put'" \
+	refuses "--read: keys of workloads are for the actions load, run, replay, workloads, convert, vs, matrix; the action is 'put'" \
 		put --read=5
-	refuses "--readers.threads: keys of workloads are for the actions load, run, replay, workloads, convert, vs; the action is 'get'" \
+	refuses "--readers.threads: keys of workloads are for the actions load, run, replay, workloads, convert, vs, matrix; the action is 'get'" \
 		--readers.threads=5 get
 	refuses "--records: keys of workloads are for" keys --records 5
 	equals "$(ls -A)" ''
