@@ -136,5 +136,5 @@ TEST(another_format_is_refused)
 {
 	static const struct nb_comparison comparison;
 	ck_assert_int_eq(nb_comparison_write(&comparison, "html", stdout, 0), NB_ERR_USAGE);
-	rig_assert_has(nb_error_text(), "use text, md or json");
+	rig_assert_has(nb_error_text(), "use text, md, table or json");
 }
