@@ -29,7 +29,7 @@ keep("sweep.json", lambda it: it["sweep"])' "$stored"
 "$mininb" report --format=gnuplot put.json "$stored/groups.json" sweep.json >results.gp
 "$mininb" report --format=candlestick put.json "$stored/run-a.json" >threads.gp
 "$mininb" report --notebook=notebook.json put.json "$stored/run-a.json" >/dev/null
-"$mininb" report --notebook=notebook.json put.json >/dev/null
+"$mininb" report --notebook=notebook.json put.json "$stored/get.json" >/dev/null
 "$mininb" report --format=candlestick notebook.json >notebook.gp
 "$mininb" report --format=gnuplot put-engines.json >nothing.gp
 "$mininb" report --format=candlestick put-engines.json >no-threads.gp

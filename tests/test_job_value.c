@@ -134,7 +134,7 @@ TEST(wrong_words_are_refused)
 		{"scan-distribution=latest",
 			"scan-distribution: 'latest' is not known; allowed: uniform, zipfian"},
 		{"key-format=",
-			"key-format: '' is not known; allowed: raw, text, be64, file, words, letters"},
+			"key-format: '' is not known; allowed: raw, text, be64, file, graph, words, letters"},
 		{"background=maybe", "background: 'maybe' is not known; allowed: no, yes"},
 		{"arrivals=closed", "arrivals: 'closed' is not known; allowed: fixed, poisson"},
 		{"keys=", "keys: FILE must not be empty"},

@@ -536,7 +536,7 @@ TEST(what_cannot_tell_records_apart_is_refused)
 		{NB_KEY_RAW, 0, NB_KEY_SIZE_MAX + 1, 1, "", "keys of 1048577 bytes"},
 		{NB_KEY_RAW, 0, 16, 0, "", "no records"},
 		{NB_KEY_RAW, 3, 16, 1, "", "unknown order of keys 3"},
-		{6, 0, 16, 1, "", "unknown format of keys 6"},
+		{NB_KEY_LETTERS + 1, 0, 16, 1, "", "unknown format of keys 7"},
 		{NB_KEY_TEXT, 0, 0, 1, "", "text keys of 4294967295 digits", UINT32_MAX},
 		{NB_KEY_FILE, 0, 16, 1, NULL, "the file is not named"},
 		{NB_KEY_FILE, 0, 16, 1, "gone.bin", "gone.bin: no such file", 0, NB_FAIL},

@@ -11,8 +11,8 @@
  * One call is one experiment. A run's name is experiment/test/table/trial. The table is the
  * engine. The test is the classic action, else the workload; "@" and the group follow if there
  * are several groups, and "@" and the label of the run if it has one. Trials count runs of the
- * same test and engine. tests.c defines which groups are one test, and its rates. "cores" is the number of threads, as in
- * Masstree. Keys that Masstree does not have come last.
+ * same test and engine. tests.c defines which groups are one test, and its rates. "cores" is the
+ * number of threads, as in Masstree. Keys that Masstree does not have come last.
  *
  * The existing text stays as it is, digit for digit: the new text is inserted before the two
  * closing braces (notebook_read.c). From reading to renaming the directory is locked, not the

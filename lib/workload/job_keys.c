@@ -45,8 +45,8 @@ const struct job_key job_keys[] = {
 	{.said = {.name = "key-format", .arg = "FORMAT", .def = "raw", IS_GLOBAL,
 		.choices = "raw|text|be64|file|graph|words|letters",
 		.help = "how a record's number becomes its key: bytes, prefix and decimal "
-			"number, 8 bytes big-endian, the key at that place of the key file, the "
-			"id of an object or edge, one of several words and a number, or letters"},
+			"number, 8 bytes big-endian, the key at that place of the key file, "
+			"graph id, one of several words and a number, or letters"},
 		.type = JOB_CHOICE, JOB_FIELD(key_format), .is_shown = true},
 	{.said = {.name = "key-order", .arg = "ORDER", .def = "hashed", IS_GLOBAL,
 		.choices = "hashed|ordered|ycsb",
