@@ -35,6 +35,8 @@ for name in "r.json", "s.json":
         elif isinstance(value, list):
             for item in value:
                 walk(item, path)
+        elif path.endswith(".begun_at_ns"):
+            assert value > 0, (name, path, value) # the time of the begin
         elif path.endswith("_ns") and isinstance(value, (int, float)) and "count" not in path:
             assert 0 <= value < 3000e9, (name, path, value)
     walk(json.loads(text))
