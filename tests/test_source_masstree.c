@@ -238,8 +238,8 @@ TEST(an_engine_that_is_right_is_accused_of_nothing)
 		"masstree-test = rwsmall\nspace = 24\nupsert = 1\nread = 7",
 		"masstree-test = wd3\nspace = 30\ninsert = 1\nread = 2\ndelete = 1",
 		"masstree-test = scan1\nspace = 100\nupsert = 1\nscan = 9\nscan-length = 5",
-		"masstree-test = scan1\nspace = 100\nupsert = 1\nscan = 9\nscan-length = 5\n"
-		"scan-direction = backward",
+		("masstree-test = scan1\nspace = 100\nupsert = 1\nscan = 9\nscan-length = 5\n"
+		 "scan-direction = backward"),
 		"masstree-test = url\ninsert = 2\ndelete = 1"};
 	for (size_t r = 0; r < COUNT_OF(right); r++) {
 		begin(right[r]);
