@@ -229,7 +229,7 @@ report_run(const struct matrix *matrix, const struct run *run)
 	message_log(NULL, NB_LOG_INFO, text);
 }
 
-/** Runs it and writes its file. A failed run is kept as such and is no failure of this. */
+/** Run the cell and write its file. A run that fails is recorded, and NB_OK is returned. */
 static int
 do_run(struct matrix *matrix, struct run *run)
 {

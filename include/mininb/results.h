@@ -231,7 +231,7 @@ struct nb_compare_options {
 	uint32_t resamples; /* of the bootstrap */
 	uint32_t force;     /* NB_COMPARE_* */
 	uint64_t seed;      /* of the bootstrap */
-	uint32_t is_alone;  /* 1: a sample that is compared with nothing is no failure */
+	uint32_t is_alone;  /* 1: a result without another to compare is accepted */
 	uint32_t spare_u32;
 };
 

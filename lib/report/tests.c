@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A rate is of the time of the phases in which the thread did such operations: puts of the phase
- * that puts, gets of the one that gets, and all operations of both. In a phase of several kinds the
+ * A rate divides by the time of the phases in which the thread did such operations: the put phase
+ * for puts, the get phase for gets, both for all operations. In a phase of several kinds the
  * time of one kind alone is not known. So of a test with such a phase only the sum has a rate,
  * which is what Masstree prints of its own mixed tests.
  */

@@ -87,7 +87,7 @@ cgroup_memory_limit(const struct cgroup *cgroup)
 	snprintf(path, sizeof(path), "%s", cgroup->path);
 	for (size_t length = strlen(path);; length = (size_t)(strrchr(path, '/') - path)) {
 		path[length] = '\0';
-		/* "max", and where there is no such file, is no number */
+		/* "max" and a missing file mean: no limit */
 		if (procfs_number(&limit, "", "%s/%s", path, file) && limit < lowest)
 			lowest = limit;
 		if (length <= cgroup->mount_length)

@@ -16,7 +16,7 @@ enum { CGROUP_PATH = 512 };
 
 /** Where the process's own group is. */
 struct cgroup {
-	uint32_t version;       /* 1 or 2; 0: there is no group of memory */
+	uint32_t version;       /* 1 or 2; 0: no memory group was found */
 	char path[CGROUP_PATH]; /* of its directory, with the root */
 	size_t mount_length;    /* of the part of it that is the topmost group */
 };
@@ -31,7 +31,7 @@ cgroup_memory_limit(const struct cgroup *cgroup);
 
 /** What a run used of its memory. Plain data; 0: not known. */
 struct memory_use {
-	uint64_t limit_bytes;                 /* that was asked for; 0: there is no limit */
+	uint64_t limit_bytes;                 /* requested limit; 0: none */
 	uint64_t harness_bytes;               /* added to it */
 	uint64_t peak_bytes;                  /* of the whole group */
 	uint64_t anonymous_bytes, file_bytes; /* charged to it at the end */
