@@ -156,14 +156,22 @@ load helper
 	contains "$(line_of Partial)" 'yes, a partial result'
 }
 
+more_lines_than()
+{
+	(($(wc -l <"$2") > $1))
+}
+
 @test "a process that was stopped has that as a stall" {
-	start run -d memory --read=100 --records=1000 --duration=3s --interval=50ms \
+	start run -d memory --read=100 --records=1000 --duration=60s --interval=50ms \
 		--output=r.json
 	wait_until grep -q '0\.1' out
 	kill -STOP "$pid"
 	sleep 2
+	local lines
+	lines=$(wc -l <out)
 	kill -CONT "$pid"
-	ends_with 0
+	wait_until more_lines_than "$lines" out
+	stop INT
 	matches "$(line_of Stalls)" 'longest gap [0-9.]+s$'
 	matches "$output" 'a thread that only sleeps woke up [0-9.]+s late'
 	python3 - <<'PY'

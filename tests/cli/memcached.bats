@@ -125,9 +125,10 @@ items()
 
 @test "runs on servers with other settings are compared with a warning" {
 	local name
+	local -A megabytes=([a]=64 [b]=128)
 	for name in a b; do
 		list=
-		serve $name -m $([[ $name == a ]] && echo 64 || echo 128)
+		serve "$name" -m "${megabytes[$name]}"
 		mininb 0 run "${at[@]}" -w ycsb-c --records=100 --count=100 --output=$name.json
 		contains "$output" 'Server settings   : memcached 1.'
 	done
