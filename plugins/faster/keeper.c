@@ -147,11 +147,22 @@ compact_some(struct nb_db *db, uint64_t *freed)
 	return rc;
 }
 
+/* No page fits behind the tail. Bytes that were freed say less: copies leave rests of pages, too. */
+static bool
+is_over_limit(const struct log *log)
+{
+	uint64_t page = log->page_size;
+	uint64_t next = (log_tail(log) + page - 1) / page * page;
+
+	return next + page - log_read(&log->begin) > log->limit;
+}
+
 /* All of the log at most once for those that wait now. */
 static void
 compact_as_needed(struct nb_db *db)
 {
 	uint64_t sum = 0, freed, end = log_tail(&db->log);
+	bool is_over = true;
 	int rc = NB_OK;
 
 	pthread_mutex_lock(&db->lock);
@@ -160,7 +171,7 @@ compact_as_needed(struct nb_db *db)
 	pthread_mutex_unlock(&db->lock);
 	if (!is_full)
 		return;
-	while (rc == NB_OK && sum < db->log.page_size &&
+	while (rc == NB_OK && (is_over = is_over_limit(&db->log)) &&
 		db->meta.begin + db->log.page_size < end) {
 		rc = compact_some(db, &freed);
 		sum += freed;
@@ -168,7 +179,7 @@ compact_as_needed(struct nb_db *db)
 	pthread_mutex_lock(&db->lock);
 	db->compactions++;
 	db->compacted += sum;
-	db->is_futile = rc != NB_OK || sum < db->log.page_size;
+	db->is_futile = rc != NB_OK || is_over;
 	pthread_cond_broadcast(&db->compaction_ended);
 	pthread_mutex_unlock(&db->lock);
 }

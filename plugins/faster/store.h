@@ -117,7 +117,7 @@ struct nb_db {
 	struct counts closed;     /* of closed sessions */
 	uint64_t growths;
 	bool is_full;                    /* sessions wait for a compaction */
-	bool is_futile;                  /* the last one has freed less than a page */
+	bool is_futile;                  /* the last one has made no room for a page */
 	uint64_t compactions, compacted; /* their number; bytes that they have freed */
 	pthread_cond_t compaction_ended;
 	uint64_t periodic_ns;
@@ -169,7 +169,7 @@ keeper_ask(struct nb_db *db);
 int
 keeper_wait_for_index(struct nb_db *db);
 
-/** The log has reached its limit: wait for a compaction. A failure if the last freed too little. */
+/** The log has reached its limit: wait for a compaction. A failure if it has made no room. */
 int
 keeper_wait_for_compaction(struct nb_db *db);
 
