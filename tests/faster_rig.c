@@ -77,6 +77,42 @@ rig_fdatasync(int fd)
 	return is_faulty(RIG_SYNC) ? -1 : fdatasync(fd);
 }
 
+/* ---- moments ---- */
+
+enum { MOMENT_FREE, MOMENT_ARMED, MOMENT_HELD };
+static int moments[MOMENTS]; /* atomic */
+
+void
+moment_reached(enum moment moment)
+{
+	int expected = MOMENT_ARMED;
+
+	racy_meet();
+	if (!__atomic_compare_exchange_n(&moments[moment], &expected, MOMENT_HELD, false,
+		    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		return;
+	while (rig_is_held(moment))
+		usleep(100);
+}
+
+void
+rig_hold(enum moment moment)
+{
+	__atomic_store_n(&moments[moment], MOMENT_ARMED, __ATOMIC_SEQ_CST);
+}
+
+bool
+rig_is_held(enum moment moment)
+{
+	return __atomic_load_n(&moments[moment], __ATOMIC_SEQ_CST) == MOMENT_HELD;
+}
+
+void
+rig_let_go(enum moment moment)
+{
+	__atomic_store_n(&moments[moment], MOMENT_FREE, __ATOMIC_SEQ_CST);
+}
+
 /* ---- the database ---- */
 
 enum { OPTIONS_MAX = 32 };

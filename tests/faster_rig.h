@@ -6,6 +6,7 @@
  * a few hundred records move all regions of its log; an index of 64 buckets at first; and
  * threads that come late where they meet (racy_meet). The directory of a test is its database.
  */
+#include "moment.h"
 #include "plugin_host.h"
 #include "racing.h"
 #include "unit.h"
@@ -57,6 +58,14 @@ struct rig_fault {
 	size_t shortest; /* not 0: no more than so many bytes a call */
 };
 extern struct rig_fault rig_faults[RIG_CALLS];
+
+/** The next thread that comes to this moment is held there until it is let go. */
+void
+rig_hold(enum moment moment);
+bool
+rig_is_held(enum moment moment);
+void
+rig_let_go(enum moment moment);
 
 /** Reads of the log's file by threads wait until they are let go. */
 void

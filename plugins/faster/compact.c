@@ -130,6 +130,7 @@ keep_record(struct compaction *compaction, const uint64_t *record, uint64_t addr
 			answer = look_on_storage(compaction, from, address, &key);
 		if (answer != NEWEST)
 			return answer == OLDER ? NB_OK : NB_FAIL;
+		moment_reached(MOMENT_COPY);
 		rc = (record[0] & HEADER_TOMBSTONE) != 0
 			? NB_OK
 			: link_copy(db, record, &key, slot.entry);

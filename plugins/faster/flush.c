@@ -137,6 +137,7 @@ settle(struct log *log, bool is_cut)
 	uint64_t to = log->read_only;
 
 	epochs_wait(log->epochs);
+	moment_reached(MOMENT_SETTLED);
 	publish(&log->safe_read_only, to);
 	fill_seals(log, to, is_cut);
 	while (log->flushed < to) {
@@ -171,7 +172,7 @@ append_seal(struct log *log)
 		word_of(at + SEAL_SIZE, (word >> ADDRESS_BITS) + 1), false, __ATOMIC_ACQ_REL,
 		__ATOMIC_ACQUIRE));
 	fill_page(log, address, at);
-	racy_meet();
+	moment_reached(MOMENT_SEAL);
 	publish(&log->read_only, at + SEAL_SIZE);
 	publish(&log->version, (word >> ADDRESS_BITS) + 1);
 	return true;

@@ -167,7 +167,7 @@ index_insert(struct index *index, uint64_t hash, uint64_t address)
 	if (!__atomic_compare_exchange_n(word, &expected, entry | ENTRY_TENTATIVE, false,
 		    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return INSERT_AGAIN;
-	racy_meet();
+	moment_reached(MOMENT_TENTATIVE);
 	bool is_first = is_alone(table, hash, word, tag);
 	racy_meet();
 	__atomic_store_n(word, is_first ? entry : 0, __ATOMIC_SEQ_CST);
@@ -286,7 +286,7 @@ index_split(struct index *index, struct table *from, struct table *to, uint64_t 
 		return;
 	if (__atomic_compare_exchange_n(
 		    state, &expected, IN_WORK, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		racy_meet();
+		moment_reached(MOMENT_SPLIT);
 		split_bucket(index, from, to, at);
 		__atomic_store_n(state, IS_SPLIT, __ATOMIC_RELEASE);
 	}
@@ -308,6 +308,7 @@ index_grow(struct index *index, struct epoch_slot *slot)
 		return index->host->fail(NB_FAIL, "out of memory");
 	}
 	__atomic_store_n(&index->next, to, __ATOMIC_RELEASE);
+	moment_reached(MOMENT_GROWTH);
 	for (uint64_t at = 0; at <= from->mask; at += KEEPER_BUCKETS) {
 		epoch_enter(slot);
 		for (uint64_t i = at; i < at + KEEPER_BUCKETS && i <= from->mask; i++)
@@ -316,6 +317,7 @@ index_grow(struct index *index, struct epoch_slot *slot)
 	}
 	__atomic_store_n(&index->current, to, __ATOMIC_RELEASE);
 	__atomic_store_n(&index->next, NULL, __ATOMIC_RELEASE);
+	moment_reached(MOMENT_GROWN);
 	epochs_wait(index->log->epochs);
 	table_delete(from);
 	return NB_OK;

@@ -96,6 +96,7 @@ static inline struct table *
 index_table(struct index *index, uint64_t hash)
 {
 	struct table *table = __atomic_load_n(&index->current, __ATOMIC_ACQUIRE);
+	moment_reached(MOMENT_CURRENT_TABLE);
 	struct table *next = __atomic_load_n(&index->next, __ATOMIC_ACQUIRE);
 
 	if (__builtin_expect(next == NULL || next == table, 1))
@@ -126,6 +127,7 @@ index_look(const struct table *table, uint64_t hash, uint64_t tag, struct slot *
 {
 	struct bucket *bucket = &table->buckets[hash & table->mask];
 
+	moment_reached(MOMENT_TABLE);
 	for (;;) {
 		uint64_t seen = 0;
 

@@ -20,7 +20,7 @@
  */
 #include <xxhash.h>
 
-#include "../common/racy.h"
+#include "moment.h"
 
 enum {
 	ADDRESS_SHIFT = 3,
@@ -198,20 +198,44 @@ record_value_size(const uint64_t *record, uint64_t header)
 static inline void
 racy_write(void *to, const void *from, size_t size)
 {
-	uint8_t *bytes = to;
-	size_t half = size / 2;
-
 #ifdef RACY_TSAN
 	for (size_t i = 0; i < size; i++)
-		racy_store8(&bytes[i], ((const uint8_t *)from)[i]);
-	(void)half;
+		racy_store8((uint8_t *)to + i, ((const uint8_t *)from)[i]);
 #else
-	if (size == 0)
-		return;
-	memcpy(bytes, from, half);
-	racy_meet();
-	memcpy(bytes + half, (const uint8_t *)from + half, size - half);
+	if (size != 0)
+		memcpy(to, from, size);
 #endif
+}
+
+/* How much of a value is read or changed before MOMENT_HALF_*: in two steps only if a test asks. */
+static inline size_t
+half_of(size_t size)
+{
+#ifdef RACY_MEET
+	return size / 2;
+#else
+	return size;
+#endif
+}
+
+static inline void
+store_in_halves(unsigned char *to, const unsigned char *from, size_t size)
+{
+	size_t half = half_of(size);
+
+	racy_write(to, from, half);
+	moment_reached(MOMENT_HALF_STORED);
+	racy_write(to + half, from + half, size - half);
+}
+
+static inline void
+load_in_halves(unsigned char *to, const unsigned char *from, size_t size)
+{
+	size_t half = half_of(size);
+
+	racy_copy(to, from, half);
+	moment_reached(MOMENT_HALF_READ);
+	racy_copy(to + half, from + half, size - half);
 }
 
 /** Lock a sized value, waiting for the session that writes it; returns the lock as it was. */
@@ -256,7 +280,7 @@ record_store(uint64_t *record, uint64_t header, const void *value, size_t size)
 	}
 	uint64_t lock = sized_lock(sized);
 	racy_meet();
-	racy_write(sized_value(sized), value, size);
+	store_in_halves(sized_value(sized), value, size);
 	racy_meet();
 	sized_unlock(sized, lock);
 }
@@ -293,7 +317,7 @@ record_load(const uint64_t *record, uint64_t header, void *to, size_t size)
 	for (;;) {
 		uint64_t lock = __atomic_load_n(&sized->lock, __ATOMIC_ACQUIRE);
 
-		racy_copy(to, sized_value(sized), size);
+		load_in_halves(to, sized_value(sized), size);
 		racy_fence();
 		if ((lock & 1) == 0 && racy_load64(&sized->lock) == lock)
 			return;

@@ -69,6 +69,7 @@ follow(const struct log *log, const struct view *view, const struct key *key,
 		place->header = __atomic_load_n(place->record, __ATOMIC_ACQUIRE);
 		if (__builtin_expect(record_has_key(place->record, place->header, key), 1)) {
 			place->address = address;
+			moment_reached(MOMENT_FOUND);
 			return PLACE_HERE;
 		}
 		address = header_previous(place->header);
@@ -119,7 +120,7 @@ append(struct nb_session *session, struct op *op, struct slot *slot, struct nb_s
 	uint64_t *record = log_at(session->log, address);
 	record_write(
 		record, &op->key, value.data, value.size, entry_address(slot->entry), flags);
-	racy_meet();
+	moment_reached(MOMENT_LINK);
 	int rc = INSERT_DONE;
 	if (slot->entry == 0) {
 		rc = index_insert(session->index, op->key.hash, address);
@@ -204,7 +205,7 @@ put_here(
 {
 	if (place->address < view->read_only || !can_hold(place, op->key.size, op->value.size))
 		return append(session, op, &place->slot, op->value, 0);
-	racy_meet();
+	moment_reached(MOMENT_STORE);
 	record_store(place->record, place->header, op->value.data, op->value.size);
 	count_one(&session->counts.in_place);
 	note_written(op, place->address, record_size(op->key.size, op->value.size));
@@ -222,7 +223,7 @@ merge_here(
 	if (record_value_size(place->record, place->header) != sizeof(old))
 		return refuse_sum(session, op, record_value_size(place->record, place->header));
 	if (place->address >= view->read_only) {
-		racy_meet();
+		moment_reached(MOMENT_STORE);
 		record_add(place->record, place->header, op->operand);
 		count_one(&session->counts.in_place);
 		note_written(op, place->address, record_size(op->key.size, sizeof(old)));
@@ -246,7 +247,7 @@ delete_here(
 		return NB_NOT_FOUND;
 	if (place->address < view->read_only)
 		return append_tombstone(session, op, &place->slot);
-	racy_meet();
+	moment_reached(MOMENT_STORE);
 	uint64_t old = __atomic_fetch_or(place->record, HEADER_TOMBSTONE, __ATOMIC_ACQ_REL);
 	note_written(op, place->address,
 		record_size(op->key.size, record_value_size(place->record, place->header)));

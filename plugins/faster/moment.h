@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FASTER_MOMENT_H
+#define FASTER_MOMENT_H
+/**
+ * Moments at which a test can hold a thread, so that others do what would break an operation
+ * that took too little care. They cost nothing outside of tests.
+ */
+#include "../common/racy.h"
+
+enum moment {
+	MOMENT_CURRENT_TABLE, /* the current table is read, the next one is not */
+	MOMENT_TABLE,         /* the table for a hash is known, its entry is not */
+	MOMENT_TENTATIVE,     /* an entry is tentative */
+	MOMENT_GROWTH,        /* the larger table is published and empty */
+	MOMENT_SPLIT,         /* a session has taken a bucket to split it */
+	MOMENT_GROWN,         /* the larger table is the only one */
+	MOMENT_FOUND,         /* a record is found in memory and not read yet */
+	MOMENT_STORE,         /* a record will change in place */
+	MOMENT_HALF_READ,     /* half of a sized value is read */
+	MOMENT_HALF_STORED,   /* half of a sized value is changed in place */
+	MOMENT_LINK,          /* a record is written and not linked yet */
+	MOMENT_COPY,          /* compaction has found a record that it has to keep */
+	MOMENT_SEAL,          /* a seal has its place, and read_only is not behind it yet */
+	MOMENT_SETTLED, /* nobody changes what is before read_only; safe_read_only is old */
+	MOMENTS
+};
+
+#ifdef RACY_MEET
+void
+moment_reached(enum moment moment);
+#else
+static inline void
+moment_reached(enum moment moment)
+{
+	(void)moment;
+}
+#endif
+
+#endif /* FASTER_MOMENT_H */
