@@ -74,11 +74,15 @@ index_close(struct index *index);
 int
 index_grow(struct index *index, struct epoch_slot *slot);
 
+/** Never 0, which is the tag of a free word. */
 static inline uint64_t
 tag_of(const struct index *index, uint64_t hash)
 {
 	uint64_t split = hash >> index->tag_level & ((1u << TAG_SPLITS) - 1);
-	return (hash >> (64 - TAG_BITS + TAG_SPLITS) << TAG_SPLITS | split) << ADDRESS_BITS;
+	uint64_t rest = hash >> (64 - TAG_BITS + TAG_SPLITS);
+
+	rest += rest == 0;
+	return (rest << TAG_SPLITS | split) << ADDRESS_BITS;
 }
 
 static inline uint64_t
@@ -121,7 +125,28 @@ index_prefetch(struct index *index, uint64_t hash)
 
 enum { FIND_NONE, FIND_HERE, FIND_AGAIN };
 
-/** Look in the chain of a bucket. FIND_AGAIN: it is frozen. */
+/*
+ * Which words of a bucket have this tag: a bit each. The place of an entry cannot be predicted, and
+ * a wrong guess would be known only when the bucket has come from memory. All that the processor
+ * has begun meanwhile, such as the next operation, would be lost. So it compares without branches.
+ */
+static inline unsigned
+bucket_matches(const struct bucket *bucket, uint64_t tag)
+{
+	unsigned matches = 0;
+
+#pragma GCC unroll 7
+	for (unsigned i = 0; i < BUCKET_ENTRIES; i++) {
+		uint64_t entry = __atomic_load_n(&bucket->words[i], __ATOMIC_ACQUIRE);
+		matches |= (unsigned)((entry & (ENTRY_TAG | ENTRY_TENTATIVE)) == tag) << i;
+	}
+	return matches;
+}
+
+/**
+ * Look in the chain of a bucket. FIND_AGAIN: it is frozen, or has just changed. The overflow word
+ * is frozen last: as long as it is not, no entry has come into the larger table.
+ */
 static inline int
 index_look(const struct table *table, uint64_t hash, uint64_t tag, struct slot *slot)
 {
@@ -129,20 +154,18 @@ index_look(const struct table *table, uint64_t hash, uint64_t tag, struct slot *
 
 	moment_reached(MOMENT_TABLE);
 	for (;;) {
-		uint64_t seen = 0;
+		unsigned matches = bucket_matches(bucket, tag);
 
-		for (unsigned i = 0; i < BUCKET_ENTRIES; i++) {
-			uint64_t entry = __atomic_load_n(&bucket->words[i], __ATOMIC_ACQUIRE);
+		if (__builtin_expect(matches != 0, 1)) {
+			uint64_t *word = &bucket->words[__builtin_ctz(matches)];
+			uint64_t entry = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+			bool is_it = (entry & ~ADDRESS_MASK) == tag;
 
-			seen |= entry;
-			if ((entry & (ENTRY_TAG | ENTRY_TENTATIVE)) == tag &&
-				(entry & ADDRESS_MASK) != 0) {
-				*slot = (struct slot){&bucket->words[i], entry};
-				return (entry & ENTRY_FROZEN) == 0 ? FIND_HERE : FIND_AGAIN;
-			}
+			*slot = (struct slot){word, entry};
+			return __builtin_expect(is_it, 1) ? FIND_HERE : FIND_AGAIN;
 		}
 		uint64_t overflow = __atomic_load_n(&bucket->overflow, __ATOMIC_ACQUIRE);
-		if (__builtin_expect(((seen | overflow) & ENTRY_FROZEN) != 0, 0))
+		if (__builtin_expect((overflow & ENTRY_FROZEN) != 0, 0))
 			return FIND_AGAIN;
 		if (__builtin_expect(overflow == 0, 1))
 			break;

@@ -265,7 +265,7 @@ on_storage(const struct nb_session *session, struct op *op, const struct place *
 
 /* ---- attempts: within an epoch ---- */
 
-static inline int
+static inline __attribute__((always_inline)) int
 try_verb(struct nb_session *session, struct op *op, uint32_t verb)
 {
 	struct view view;
@@ -301,7 +301,7 @@ try_verb(struct nb_session *session, struct op *op, uint32_t verb)
 	}
 }
 
-static inline int
+static inline __attribute__((always_inline)) int
 try_in_epoch(struct nb_session *session, struct op *op, uint32_t verb)
 {
 	int rc;
