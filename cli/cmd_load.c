@@ -5,11 +5,35 @@
  * mininb reads the job, applies the settings in the order of the command line, and checks the
  * whole before it opens an engine.
  */
+#include <stdbool.h>
+#include <stdio.h>
+
 #include <mininb/mininb.h>
 
 #include "cmd.h"
 #include "cmd_run.h"
 #include "message.h"
+
+/** Once for all engines and experiments. */
+static void
+tell_unused(const struct nb_job *job)
+{
+	static bool is_told;
+	const char *unused = nb_job_unused_names(job, true);
+	const char *unknown = nb_job_unused_names(job, false);
+	char text[1024];
+	if (is_told)
+		return;
+	is_told = true;
+	if (unknown != NULL)
+		message_warning("%s: ignored unknown names: %s", job->graph_text, unknown);
+	if (unused == NULL)
+		return;
+	snprintf(text, sizeof(text),
+		"%s: TAOBench does not use these names, and mininb does not either: %s",
+		job->graph_text, unused);
+	message_log(NULL, NB_LOG_INFO, text);
+}
 
 static int
 execute(const struct options *options, const struct run_sink *sink)
@@ -26,6 +50,7 @@ execute(const struct options *options, const struct run_sink *sink)
 			job_options_read(&job, options->workload, options));
 	if (status != STATUS_DONE)
 		return status;
+	tell_unused(job);
 	run.job = job;
 	run.what = options->action == &cmd_load ? NB_JOB_LOAD : NB_JOB_RUN;
 	bool is_sweep = run.what == NB_JOB_RUN && (sweep_own.is_sweep || sweep_own.slo != NULL);

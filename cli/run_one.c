@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <mininb/mininb.h>
 
@@ -33,23 +32,6 @@ static struct {
 	size_t count;
 } lines;
 
-/** A status line of TAOBench: the time, the seconds since the begin, the operations so far. */
-static void
-write_status(const struct nb_interval *interval)
-{
-	static uint64_t ops;
-	char date[32] = "";
-	time_t now = time(NULL);
-	struct tm local;
-	if (lines.count == 0)
-		ops = 0;
-	ops += interval->ops;
-	if (localtime_r(&now, &local) != NULL)
-		strftime(date, sizeof(date), "%F %T", &local);
-	fprintf(output_text(), "%s %" PRIu64 " sec: %" PRIu64 " operations;\n", date,
-		interval->end_ns / UINT64_C(1000000000), ops);
-}
-
 /** Prints a line for each interval; the first has the titles above it. */
 static void
 print_interval(void *arg, const struct nb_interval *interval)
@@ -57,7 +39,7 @@ print_interval(void *arg, const struct nb_interval *interval)
 	(void)arg;
 	progress_clear();
 	if (experiments_own.format == CLOSING_TAOBENCH)
-		write_status(interval);
+		nb_interval_write_taobench(interval, output_text());
 	else
 		nb_interval_write_text(interval, output_text(), lines.count > 0);
 	fflush(output_text());
@@ -66,7 +48,8 @@ print_interval(void *arg, const struct nb_interval *interval)
 	if (grown == NULL)
 		return; /* it was printed; only the result file lacks it */
 	lines.items = grown;
-	lines.items[lines.count++] = *interval;
+	lines.items[lines.count] = *interval;
+	lines.items[lines.count++].kinds = NULL; /* they end with this call */
 }
 
 int

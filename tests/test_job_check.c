@@ -85,7 +85,7 @@ TEST(what_does_not_fit_together_is_refused)
 		{"[workload]\nrecords = 5\n[run]\nread = 1\nwarmup = 6\n",
 			"[run]: warmup: 6 of 5 operations leave nothing to measure"},
 		{"[run]\nread = 1\nduration = 10s\nwarmup = 10s\n",
-			"[run]: warmup: leaves nothing of the duration to measure"},
+			"[run]: warmup: 10s leaves nothing of the duration of 10s to measure, which includes the warm-up; set a longer duration or a shorter warmup"},
 		{"[workload]\nrecords = 7\nthreads = 8\nkey-range = private\n[run]\nread = 1\n",
 			"[run]: key-range: 8 threads need a record each, and there are 7; raise records and space, or use key-range=shared"},
 		{"[run]\ninsert = 1\nkey-range = private\n",

@@ -336,6 +336,14 @@ struct nb_job {
 		degree; /* edges that begin at an object that has some; not a histogram */
 };
 
+/**
+ * Names in the workload file of a social graph that decide nothing, "errors, read_tiers"; NULL:
+ * none. is_known: those that TAOBench reads and does not use either; else those that it does not
+ * know. Lives as long as the job.
+ */
+const char *
+nb_job_unused_names(const struct nb_job *job, int is_known);
+
 /** A key of job files: "distribution", "threads". Its value is a text there. */
 struct nb_job_key {
 	const char *name;

@@ -83,6 +83,10 @@ nb_results_set_intervals(
 void
 nb_interval_write_text(const struct nb_interval *interval, FILE *out, int has_titles);
 
+/** The status line of TAOBench: the time, the seconds since the begin, and its kinds of operations. */
+void
+nb_interval_write_taobench(const struct nb_interval *interval, FILE *out);
+
 /** They are of a list of so many engines, one after the other. */
 void
 nb_results_set_list(struct nb_results *results, uint32_t engines);

@@ -115,6 +115,13 @@ struct nb_memory_group;
 /* What of a job is done. */
 enum { NB_JOB_LOAD = 0, NB_JOB_RUN = 1 };
 
+/** Operations of one kind, from the end of the warm-up to a moment of the run. */
+struct nb_interval_kind {
+	uint64_t ops;
+	double mean_ns;          /* of service times, in three digits, as is what follows */
+	uint64_t min_ns, max_ns; /* 0 without operations */
+};
+
 /** What happened between two moments of a job. Append only. */
 struct nb_interval {
 	size_t size;
@@ -126,6 +133,8 @@ struct nb_interval {
 	uint64_t behind_ops;             /* with a rate: due by now and not done */
 	uint32_t is_warmup;
 	uint32_t phase;
+	/* NB_KINDS_MAX of them, in a job with a social graph; else NULL. Live until the callback ends */
+	const struct nb_interval_kind *kinds;
 };
 
 typedef void (*nb_interval_fn)(void *arg, const struct nb_interval *interval);

@@ -158,8 +158,10 @@ histogram_peek(struct nb_histogram *into, const struct nb_histogram *from)
 		uint64_t count = __atomic_load_n(&from->counts[i], __ATOMIC_RELAXED) &
 			~HISTOGRAM_MARK;
 		into->counts[i] += count;
-		if (count != 0)
-			widen(into, i);
+		if (count == 0)
+			continue;
+		into->sum += (uint128)count * (histogram_low(i) + histogram_high(i)) / 2;
+		widen(into, i);
 	}
 }
 

@@ -56,7 +56,7 @@ histogram_add_at_bound(struct nb_histogram *histogram, uint64_t value_ns);
 
 /**
  * Count in `into` what `from` has counted so far, which its owner may go on with meanwhile:
- * counts alone, no sum, and minimum and maximum by those.
+ * the counts; sum, minimum and maximum follow from those, in three digits.
  */
 void
 histogram_peek(struct nb_histogram *into, const struct nb_histogram *from);

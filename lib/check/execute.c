@@ -49,6 +49,11 @@ struct scene {
 static const struct record before[] = {{"a", "1"}, {"ab", "2"}, {"#n", "40"}, {"@t", "5"},
 	{"@-", "-3"}, {"b", NULL}, {"c", NULL}, {"#m", NULL}};
 
+/* A last byte of a key, and the bit of a set that stands for it. */
+#define LAST_2 "\002"
+#define LAST_63 "\077"
+#define SET(byte) (UINT64_C(1) << (byte))
+
 static const struct scene each_verb = {
 	.steps = {{NB_STEP_GET, "a", "1"}, {NB_STEP_GET, "b", NULL, NB_NOT_FOUND},
 		{NB_STEP_PUT, "b", "3"}, {NB_STEP_PUT, "a", "4"}, {NB_STEP_DEL, "ab"},
@@ -91,6 +96,19 @@ static const struct scene prefixes = {
 		{NB_STEP_PREFIX_EMPTY, "b", NULL, NB_EXISTS}, {NB_STEP_DEL, "ab"},
 		{NB_STEP_PREFIX_EMPTY, "ab"}, {NB_STEP_PREFIX_EMPTY, "a", NULL, NB_EXISTS}},
 	.after = {{"a", "1"}, {"ab", NULL}, {"bc", "3"}}};
+
+/* A key that is the prefix itself does not count, nor does one whose last byte is not in the set. */
+static const struct scene sets = {
+	.steps = {{NB_STEP_PUT, "e" LAST_2, "1"}, {NB_STEP_PUT, "e" LAST_2 "x" LAST_63, "2"},
+		{NB_STEP_PREFIX_EMPTY, "e", NULL, NB_EXISTS, .operand = SET(1) | SET(2)},
+		{NB_STEP_PREFIX_EMPTY, "e", .operand = SET(0) | SET(1) | SET(3)},
+		{NB_STEP_PREFIX_EMPTY, "e" LAST_2, .operand = SET(2)},
+		{NB_STEP_PREFIX_EMPTY, "e" LAST_2, NULL, NB_EXISTS, .operand = SET(63)},
+		{NB_STEP_PREFIX_EMPTY, "e", NULL, NB_EXISTS, .operand = SET(63), .skips = 1},
+		{NB_STEP_PUT, "b", "3", NB_EXISTS},
+		{NB_STEP_PREFIX_EMPTY, "a", .operand = UINT64_MAX}},
+	.after = {{"a", "1"}, {"ab", "2"}, {"b", NULL}, {"e" LAST_2, "1"},
+		{"e" LAST_2 "x" LAST_63, "2"}}};
 
 static const struct scene reads = {
 	.steps = {{NB_STEP_GET, "a", "1"}, {NB_STEP_GET, "ab", "2"},
@@ -252,6 +270,11 @@ PROMISE(execute_puts_what_is_newer)
 PROMISE(execute_finds_whether_a_prefix_is_empty)
 {
 	return keeps(s, &prefixes);
+}
+
+PROMISE(execute_looks_for_prefixes_with_a_last_byte_of_a_set)
+{
+	return keeps(s, &sets);
 }
 
 PROMISE(execute_lends_every_value_until_release)

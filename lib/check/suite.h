@@ -343,6 +343,7 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 	X(execute_adds_to_numbers, DATA | EXECUTE) \
 	X(execute_puts_what_is_newer, DATA | EXECUTE) \
 	X(execute_finds_whether_a_prefix_is_empty, DATA | EXECUTE) \
+	X(execute_looks_for_prefixes_with_a_last_byte_of_a_set, DATA | EXECUTE) \
 	X(execute_answers_alike_with_each_flag, DATA | EXECUTE) \
 	X(execute_refuses_unknown_steps_and_flags, DATA | EXECUTE) \
 	X(atomic_execute_that_fails_leaves_nothing, DATA | EXECUTE) \

@@ -19,6 +19,7 @@
 #include "workload/dist.h"
 #include "run/steps.h"
 #include "workload/op_kind.h"
+#include "workload/tao_job.h"
 
 /* ---- the head ---- */
 
@@ -213,6 +214,47 @@ add_operation(void *to, const struct walk_row *row)
 	return NB_OK;
 }
 
+/** All read transactions of a social graph, whose classes of sizes are kinds of their own. */
+static int
+add_read_txns(struct doc *doc, const struct walk_row *all)
+{
+	const struct record_group *group = all->group;
+	bool is_response = strcmp(all->series, "response") == 0;
+	struct walk_row row = {.what = WALK_KIND,
+		.group = group,
+		.kind = "tao-read-txn",
+		.series = all->series};
+	struct nb_histogram *whole;
+	int rc = nb_histogram_new(&whole);
+	if (rc != NB_OK)
+		return rc;
+	for (size_t k = 0; k < group->kind_count; k++) {
+		const struct record_kind *kind = &group->kinds[k];
+		const struct nb_histogram *times = is_response ? kind->response : kind->service;
+		if (kind->kind < TAO_KIND_TXN_READ || times == NULL)
+			continue;
+		row.ops += kind->ops;
+		nb_histogram_merge(whole, times);
+	}
+	row.histogram = whole;
+	rc = row.ops > 0 ? add_operation(doc, &row) : NB_OK;
+	nb_histogram_delete(whole);
+	return rc;
+}
+
+static int
+add_operation_of_graph(void *to, const struct walk_row *row)
+{
+	int rc = row->what == WALK_ALL ? add_read_txns(to, row) : NB_OK;
+	return rc == NB_OK ? add_operation(to, row) : rc;
+}
+
+static walk_fn
+row_of(const struct nb_result *result)
+{
+	return is_of_graph(result) && !result->is_load ? add_operation_of_graph : add_operation;
+}
+
 /** Text has a table for each group, with fewer columns. */
 static void
 begin_operations(struct doc *doc, uint32_t view)
@@ -230,8 +272,9 @@ begin_operations(struct doc *doc, uint32_t view)
 int
 report_operations(struct doc *doc, const struct nb_results *results, size_t index)
 {
+	const struct nb_result *run = results->records[index].run;
 	begin_operations(doc, DOC_MARKDOWN);
-	return walk_record(results, index, add_operation, doc);
+	return walk_record(results, index, run != NULL ? row_of(run) : add_operation, doc);
 }
 
 static void
@@ -375,7 +418,7 @@ add_group(struct doc *doc, const struct nb_result *result, const struct record_g
 	}
 	add_group_head(doc, result, group->job);
 	begin_operations(doc, DOC_TEXT);
-	int rc = walk_group(group, add_operation, doc);
+	int rc = walk_group(group, row_of(result), doc);
 	doc_gap(doc);
 	add_rate(doc, group->job);
 	if (measured->level != STEPS_NONE)

@@ -10,10 +10,17 @@
  *   - overtime is the number of operations less one for each thread: its target is 1 ns for an
  *     operation, so each but a thread's first one is late. With a rate, mininb counts operations
  *     that were due before the end and not done;
- *   - an aggregate of nothing is 0, not the largest double.
- * Runs that are not of a social graph have the kinds of their operations in the same places.
+ *   - status lines have times in three digits, and count from the end of the warm-up on, where
+ *     the original counts from the first interval after it on.
+ * An aggregate without a write has the largest double as its minimum, as in the original. Runs that are not of a social graph have the kinds of their operations in the same places.
  */
+#include <float.h>
 #include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include <mininb/results.h>
+#include <mininb/run.h>
 
 #include "report/walk.h"
 #include "workload/tao_job.h"
@@ -30,23 +37,32 @@ struct times {
 };
 
 static void
+join_times(struct times *into, const struct times *more)
+{
+	if (into->count == 0 || more->min_ns < into->min_ns)
+		into->min_ns = more->min_ns;
+	into->max_ns = more->max_ns > into->max_ns ? more->max_ns : into->max_ns;
+	into->sum_ns += more->sum_ns;
+	into->count += more->count;
+}
+
+static void
 add_times(struct times *into, const struct nb_histogram *times)
 {
 	uint64_t count = times != NULL ? nb_histogram_count(times) : 0;
 	if (count == 0)
 		return;
-	double min = (double)nb_histogram_min(times), max = (double)nb_histogram_max(times);
-	into->min_ns = into->count == 0 || min < into->min_ns ? min : into->min_ns;
-	into->max_ns = max > into->max_ns ? max : into->max_ns;
-	into->sum_ns += nb_histogram_mean(times) * (double)count;
-	into->count += count;
+	struct times more = {.count = count,
+		.sum_ns = nb_histogram_mean(times) * (double)count,
+		.min_ns = (double)nb_histogram_min(times),
+		.max_ns = (double)nb_histogram_max(times)};
+	join_times(into, &more);
 }
 
 /** The original's kind of one of ours; KINDS: none. */
 static uint32_t
-kind_of(const struct nb_result *run, uint32_t kind)
+kind_of(bool is_graph, uint32_t kind)
 {
-	bool is_graph = strcmp(run->key_format, "graph") == 0;
 	static const uint32_t plain[NB_OP_KINDS] = {[NB_OP_READ] = READ,
 		[NB_OP_UPDATE] = UPDATE,
 		[NB_OP_INSERT] = INSERT,
@@ -74,15 +90,16 @@ static void
 write_times(const char *name, const struct times *times, FILE *out)
 {
 	double count = times->count > 0 ? (double)times->count : 1;
+	double min_us = times->count > 0 ? times->min_ns / 1000 : times->min_ns;
 	fprintf(out, " [%s: Count=%" PRIu64 " Max=%.2f Min=%.2f Avg=%.2f]", name, times->count,
-		times->max_ns / 1000, times->min_ns / 1000, times->sum_ns / count / 1000);
+		times->max_ns / 1000, min_us, times->sum_ns / count / 1000);
 }
 
 static void
 write_status(const struct times times[KINDS], uint64_t ops, FILE *out)
 {
 	static const uint32_t writes[] = {INSERT, UPDATE, DELETE};
-	struct times all = {0};
+	struct times all = {.min_ns = DBL_MAX};
 	fprintf(out, "%" PRIu64 " operations;", ops);
 	for (uint32_t kind = 0; kind < KINDS; kind++) {
 		if (times[kind].count > 0)
@@ -92,14 +109,39 @@ write_status(const struct times times[KINDS], uint64_t ops, FILE *out)
 		const struct times *one = &times[writes[i]];
 		if (one->count == 0)
 			continue;
-		all.min_ns = all.count == 0 || one->min_ns < all.min_ns ? one->min_ns
-									: all.min_ns;
+		all.min_ns = one->min_ns < all.min_ns ? one->min_ns : all.min_ns;
 		all.max_ns = one->max_ns > all.max_ns ? one->max_ns : all.max_ns;
 		all.sum_ns += one->sum_ns;
 		all.count += one->count;
 	}
 	write_times("WRITE", &all, out);
 	fputc('\n', out);
+}
+
+void
+nb_interval_write_taobench(const struct nb_interval *interval, FILE *out)
+{
+	struct times times[KINDS] = {{0}};
+	uint64_t ops = 0;
+	char date[32] = "";
+	time_t now = time(NULL);
+	struct tm local;
+	for (uint32_t kind = 0; interval->kinds != NULL && kind < NB_KINDS_MAX; kind++) {
+		const struct nb_interval_kind *one = &interval->kinds[kind];
+		uint32_t to = kind_of(true, kind);
+		if (to == KINDS || one->ops == 0)
+			continue;
+		struct times more = {.count = one->ops,
+			.sum_ns = one->mean_ns * (double)one->ops,
+			.min_ns = (double)one->min_ns,
+			.max_ns = (double)one->max_ns};
+		join_times(&times[to], &more);
+		ops += one->ops;
+	}
+	if (localtime_r(&now, &local) != NULL)
+		strftime(date, sizeof(date), "%F %T", &local);
+	fprintf(out, "%s %" PRIu64 " sec: ", date, interval->end_ns / UINT64_C(1000000000));
+	write_status(times, ops, out);
 }
 
 /** Operations that found no record where there should be one. */
@@ -142,7 +184,7 @@ write_run(const struct nb_result *run, FILE *out)
 		else if (!grew)
 			overtime = 0;
 		for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
-			uint32_t to = kind_of(run, kind);
+			uint32_t to = kind_of(strcmp(run->key_format, "graph") == 0, kind);
 			if (to < KINDS)
 				add_times(&times[to], measured->kinds[kind].service);
 		}

@@ -62,6 +62,40 @@ peek(struct nb_run *run)
 	histogram_since(run->interval_now, run->interval_before);
 }
 
+/** What all workers have counted of one kind. */
+static void
+peek_kind(void *arg, uint32_t kind, bool is_response, struct nb_histogram *into)
+{
+	const struct nb_run *run = arg;
+	if (run->classic != NULL)
+		kind = run->active[0]->spec.one_kind;
+	for (size_t p = 0; p < run->active_count; p++) {
+		const struct job_part *part = run->active[p];
+		for (uint32_t t = 0; t < part->plan.threads; t++) {
+			const struct job_counts *counts = &part->workers[t]->counts[kind];
+			const struct nb_histogram *from = is_response ? counts->response
+								      : counts->service;
+			if (from != NULL)
+				histogram_peek(into, from);
+		}
+	}
+}
+
+/** Each kind since the end of the warm-up. */
+static void
+peek_kinds(struct nb_run *run, struct nb_interval_kind kinds[NB_KINDS_MAX])
+{
+	struct nb_histogram *now = run->interval_now;
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
+		nb_histogram_reset(now);
+		peek_kind(run, kind, false, now);
+		kinds[kind] = (struct nb_interval_kind){.ops = nb_histogram_count(now),
+			.mean_ns = nb_histogram_mean(now),
+			.min_ns = nb_histogram_min(now),
+			.max_ns = nb_histogram_max(now)};
+	}
+}
+
 /** Operations of `count` that were due by then; of all shards, this one's part. */
 static double
 offered_by(const struct job_plan *plan, uint64_t until_ns, uint64_t count)
@@ -105,8 +139,12 @@ static void
 tell_interval(struct nb_run *run, uint64_t now_ns, uint64_t done)
 {
 	uint64_t duration_ns = now_ns - run->interval_ns;
+	struct nb_interval_kind kinds[NB_KINDS_MAX];
+	bool has_kinds = run->job->graph != NULL;
 	if (duration_ns == 0)
 		return;
+	if (has_kinds)
+		peek_kinds(run, kinds);
 	peek(run);
 	struct nb_interval interval = {.size = sizeof(interval),
 		.end_ns = now_ns,
@@ -118,7 +156,8 @@ tell_interval(struct nb_run *run, uint64_t now_ns, uint64_t done)
 		.max_ns = nb_histogram_max(run->interval_now),
 		.behind_ops = behind(run, now_ns),
 		.is_warmup = run->interval_ns + duration_ns / 2 < warmup_ns(run),
-		.phase = run->phase};
+		.phase = run->phase,
+		.kinds = has_kinds ? kinds : NULL};
 	run->options.interval(run->options.interval_arg, &interval);
 	run->interval_ns = now_ns;
 	run->interval_ops = done;
@@ -160,24 +199,6 @@ job_watch(struct nb_run *run, bool is_end)
 }
 
 /* ---- what the sampler asks for ---- */
-
-static void
-peek_kind(void *arg, uint32_t kind, bool is_response, struct nb_histogram *into)
-{
-	const struct nb_run *run = arg;
-	if (run->classic != NULL)
-		kind = run->active[0]->spec.one_kind;
-	for (size_t p = 0; p < run->active_count; p++) {
-		const struct job_part *part = run->active[p];
-		for (uint32_t t = 0; t < part->plan.threads; t++) {
-			const struct job_counts *counts = &part->workers[t]->counts[kind];
-			const struct nb_histogram *from = is_response ? counts->response
-								      : counts->service;
-			if (from != NULL)
-				histogram_peek(into, from);
-		}
-	}
-}
 
 static uint64_t
 behind_now(void *arg, uint64_t since_ns)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "workload/kinds.h"
 #include "workload/op_kind.h"
 #include "workload/sizes.h"
@@ -290,8 +291,9 @@ check_bounds(const struct nb_job *job, const struct nb_group *group)
 			" operations leave nothing to measure",
 			group->warmup_count, count);
 	if (group->duration_ns > 0 && group->warmup_ns >= group->duration_ns)
-		return error_set(
-			NB_ERR_USAGE, "warmup: leaves nothing of the duration to measure");
+		return error_set(NB_ERR_USAGE,
+			"warmup: %s leaves nothing of the duration of %s to measure, which includes the warm-up; set a longer duration or a shorter warmup",
+			UNITS_NS(group->warmup_ns), UNITS_NS(group->duration_ns));
 	return NB_OK;
 }
 

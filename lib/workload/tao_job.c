@@ -216,6 +216,14 @@ tao_job_settle(struct nb_job *job)
 	}
 }
 
+const char *
+nb_job_unused_names(const struct nb_job *job, int is_known)
+{
+	if (job->graph == NULL)
+		return NULL;
+	return is_known ? job->graph->unused : job->graph->unknown;
+}
+
 int
 tao_job_refuse(
 	const struct nb_job *job, const struct nb_group *group, const char *key, bool is_share)

@@ -27,7 +27,7 @@ load helper
 	for name in $("$MININB" workloads | sed '1d; s/ .*//'); do
 		size=--records=500
 		[[ $name != taobench-* ]] || size=--edges=200
-		mininb 0 run -d memory -w "$name" "$size" -v 50 --count=200
+		mininb 0 run -d memory -w "$name" "$size" -v 50 --count=200 --quiet
 		equals "$stderr" ''
 		matches "$output" 'Verified +: ([0-9]+ records: 0 wrong|nothing)'
 	done
@@ -46,7 +46,7 @@ load helper
 	mininb 0 run -w ycsb-c -d memory --count=1000 --warmup=300
 	equals "$(ops_of read)" 700
 	contains "$output" 'without a warm-up of 300 operations'
-	refuses '[run]: warmup: leaves nothing of the duration to measure' \
+	refuses '[run]: warmup: 1s leaves nothing of the duration of 1s to measure' \
 		run -w ycsb-c --duration=1s --warmup=1s
 	refuses '[run]: warmup: 10 of 10 operations leave nothing to measure' \
 		run -w ycsb-c --count=10 --warmup=10

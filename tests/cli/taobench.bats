@@ -19,6 +19,13 @@ stepper=$MININB_TEST_PLUGINS/stepper.so
 		--threads=3 --verify-rate=1 --output=a.json
 	matches "$output" 'Transactions +: serializable'
 	contains "$output" 'tao-read-txn-257-1024'
+	# The classes of read transactions, and all of them.
+	local all
+	all=$(jq '[.results[0].groups[0].operations[] | select(.operation | startswith("tao-read-txn"))
+		| .ops] | add' a.json)
+	matches "$output" "tao-read-txn +service +$all "
+	# Names of the file that decide nothing are printed once.
+	equals "$(grep -c 'does not use these names, .*read_operation_latency.*read_tiers' <<<"$stderr")" 1
 	# 20,000 operations add 0.0416 objects each, by the mix of the file
 	local before after
 	before=$(jq .results[0].measured.rows_before.objects a.json)
@@ -64,6 +71,33 @@ Number of failed operations: 0
 [0-9]+ operations;$kinds"
 	run -0 --separate-stderr "$MININB" report --format=taobench a.json
 	equals "$(grep -c '^Experiment description: ' <<<"$output")" 2
+}
+
+@test "a status line has the kinds of operations; without a write the minimum is the largest double" {
+	# Long enough for a line at the end of the first interval, however slow the machine is.
+	mininb 0 run -w taobench-o -d memory --edges=100 --warmup=0 --duration=1s --interval=0.2s \
+		--threads=1 --format=taobench
+	matches "$output" "^[0-9-]{10} [0-9:]{8} [0-9]+ sec: [0-9]+ operations; \[.*\[WRITE: Count=[0-9]+"
+	cat >read.ini <<-END
+		[workload]
+		graph = workload_o.json
+		edges = 100
+		value-size = 158
+		[run]
+		read = 1
+		count = 1000
+		threads = 1
+	END
+	mininb 0 run -w read.ini -d memory --format=taobench
+	matches "$output" '1000 operations; \[READ: Count=1000 [^]]*\] \[WRITE: Count=0 Max=0.00 Min=17976931348623157[0-9]{200}[0-9]{92}\.00 Avg=0.00\]'
+}
+
+@test "a name in the workload file that nobody knows is a warning" {
+	small_graph
+	printf '\n%s\n' '{"name": "colours", "weights": [1]}' >>small.json
+	mininb 0 run -w taobench-a --graph=./small.json -d memory --edges=60 --duration=0s --warmup=0 \
+		-c 100 --quiet
+	contains "$stderr" 'warning: ./small.json: ignored unknown names: colours'
 }
 
 @test "wrong experiments and wrong files are refused before anything runs" {

@@ -109,6 +109,15 @@ EXECUTE(execute_with_prefix_as_key)
 	return rc;
 }
 
+/* Any key with the prefix counts, whatever its last byte. */
+EXECUTE(execute_of_any_last_byte)
+{
+	for (size_t i = 0; i < count; i++)
+		if (steps[i].verb == NB_STEP_PREFIX_EMPTY)
+			steps[i].operand = 0;
+	return broken_right->execute(session, steps, count, flags);
+}
+
 /* All gets before all writes. */
 EXECUTE(execute_gets_first)
 {
@@ -202,6 +211,9 @@ const struct defect broken_execute[] = {
 		{VERB(execute, execute_with_newer_as_put)}},
 	{"execute_takes_a_prefix_for_a_key", "execute_finds_whether_a_prefix_is_empty",
 		{VERB(execute, execute_with_prefix_as_key)}},
+	{"execute_ignores_a_set_of_last_bytes",
+		"execute_looks_for_prefixes_with_a_last_byte_of_a_set",
+		{VERB(execute, execute_of_any_last_byte)}},
 	{"execute_lends_one_buffer", "execute_lends_every_value_until_release",
 		{VERB(execute, execute_with_one_buffer)}},
 	{"execute_forgets_snapshots", "execute_answers_alike_with_each_flag",

@@ -374,17 +374,29 @@ put_if_newer(struct nb_session *session, const struct nb_step *step)
 	return is_newer ? store(session, step->key, step->value, false) : NB_EXISTS;
 }
 
-static int
-prefix_empty(struct nb_session *session, struct nb_slice prefix)
+/** Whether a key with that prefix counts, by its last byte. */
+static bool
+is_of_set(struct nb_slice key, struct nb_slice prefix, uint64_t set)
 {
-	struct nb_scan_args args = {.size = sizeof(args), .from = prefix, .limit = 1};
+	unsigned char last = ((const unsigned char *)key.data)[key.size - 1];
+	return set == 0 || (key.size > prefix.size && last < 64 && (set >> last & 1) != 0);
+}
+
+static int
+prefix_empty(struct nb_session *session, struct nb_slice prefix, uint64_t set)
+{
+	struct nb_scan_args args = {.size = sizeof(args), .from = prefix};
 	struct nb_slice key = {NULL, 0}, value;
+	bool is_one = false, is_within = true;
 	int rc = base->scan_open(session->inner, &args);
 	if (rc != NB_OK)
 		return rc;
-	rc = base->scan_next(session->inner, &key, &value);
-	bool is_one = rc == NB_OK && key.size >= prefix.size &&
-		memcmp(key.data, prefix.data, prefix.size) == 0;
+	while (is_within && !is_one &&
+		(rc = base->scan_next(session->inner, &key, &value)) == NB_OK) {
+		is_within = key.size >= prefix.size &&
+			memcmp(key.data, prefix.data, prefix.size) == 0;
+		is_one = is_within && is_of_set(key, prefix, set);
+	}
 	base->scan_close(session->inner);
 	return rc < 0 ? rc : is_one ? NB_EXISTS : NB_OK;
 }
@@ -406,7 +418,7 @@ do_step(struct nb_session *session, struct nb_step *step)
 	case NB_STEP_PUT_IF_NEWER:
 		return put_if_newer(session, step);
 	case NB_STEP_PREFIX_EMPTY:
-		return prefix_empty(session, step->key);
+		return prefix_empty(session, step->key, step->operand);
 	default:
 		return session->db->host->fail(NB_UNSUPPORTED, "fitted: an unknown step");
 	}
