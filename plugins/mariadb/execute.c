@@ -2,9 +2,9 @@
 /*
  * Lists of steps, each as one write.
  *
- * Only gets: SELECT ... WHERE key IN (...) of each table, prepared for 1, 2, 4, ... keys; the
- * last key fills the list up. It needs half of the server's time that single SELECTs need. The
- * server leaves out keys that are missing or named twice, so rows are found by their keys.
+ * Only gets: a SELECT of a list of keys of each table, prepared for 1, 2, 4, ... keys (schema.c);
+ * the last key fills the list up, or NULL. It needs half of the server's time that single SELECTs
+ * need. The server leaves out keys that are missing, so rows are found by their keys.
  *
  * Anything else: one string of statements, START TRANSACTION; ...; COMMIT. The server stops at
  * the first that fails, so nothing is committed then; the ROLLBACK that follows ends what is
@@ -208,7 +208,12 @@ encode_list(struct nb_session *session, const struct connection *connection,
 	command_begin(&command, to,
 		connection->statements[(table - db->tables) * STATEMENTS + GETS + size],
 		of->key_column_count << size);
+	bool has_nulls = schema_joins(of, (size_t)1 << size);
 	for (size_t row = 0; row < (size_t)1 << size; row++) {
+		if (row >= keys && has_nulls) {
+			command_nulls(&command, of->key_column_count);
+			continue;
+		}
 		if (row < keys) {
 			while (db->table_count > 1 && table_of(db, steps[*from].key) != table)
 				++*from;

@@ -68,7 +68,7 @@ server_connect(MYSQL **out, const struct nb_db *db, uint32_t target);
 int
 server_fail(const struct nb_db *db, uint32_t target, MYSQL *mysql, const char *what);
 
-/* --- sessions, mariadb.c --- */
+/* --- sessions, session.c --- */
 
 /** A session's connection to a server. */
 struct connection {
@@ -148,6 +148,44 @@ table_of(const struct nb_db *db, struct nb_slice key);
 /** The answer to an error of the server. */
 void
 take_error(struct flying *flying, const struct reading *reading);
+
+int
+session_open(struct nb_session **out, struct nb_db *db, uint32_t id);
+int
+session_close(struct nb_session *session);
+
+/* Commands of a verb itself: begin, add some, send and wait for all. */
+
+void
+message_begin(struct nb_session *session, uint32_t server);
+
+/** Room for a command of so many bytes; NULL: out of memory, which fail() was told. */
+char *
+message_room(struct nb_session *session, size_t size);
+
+/** A command that ends there was written to that room. */
+void
+message_wrote(struct nb_session *session, const char *end);
+
+/** False: out of memory, which fail() was told. */
+bool
+message_query(struct nb_session *session, const char *text);
+
+int
+message_send(struct nb_session *session);
+
+/** One command, or two, waited for. */
+int
+message_do(struct nb_session *session, uint32_t server, const char *first, const char *second);
+
+/* --- scans, scan.c --- */
+
+int
+scan_open(struct nb_session *session, const struct nb_scan_args *args);
+int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value);
+int
+scan_close(struct nb_session *session);
 
 /* --- lists of steps, execute.c --- */
 

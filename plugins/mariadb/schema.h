@@ -9,7 +9,8 @@
 enum {
 	KEY_SIZE_MAX = 3072, /* of an index of InnoDB */
 	SIZES = 9,           /* of lists: 1, 2, 4, ... 256 keys or rows */
-	LIST_MAX = 1 << (SIZES - 1)
+	LIST_MAX = 1 << (SIZES - 1),
+	JOINED = 16 /* keys */
 };
 
 /* The bits of a scan's statement. */
@@ -55,6 +56,10 @@ schema_make(struct sql_table *table, const struct nb_table *of, const char *data
 /** The columns as CREATE TABLE has them. key_size: the hint. */
 bool
 schema_define(struct buffer *text, const struct nb_table *of, uint64_t key_size);
+
+/** Whether a list of so many keys is joined, so that a key NULL fills it up. */
+bool
+schema_joins(const struct nb_table *of, size_t keys);
 
 void
 schema_free(struct sql_table *table);

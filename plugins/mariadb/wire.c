@@ -38,6 +38,8 @@ command_begin(struct command *command, char *to, uint32_t statement, uint32_t pa
 	write_number(at + 5, 1, 4);
 	at += 9;
 	command->begin = to;
+	command->nulls = at;
+	command->next = 0;
 	if (parameters > 0) {
 		memset(at, 0, nulls);
 		at += nulls;
@@ -59,6 +61,7 @@ write_type(struct command *command, int type, int flags)
 {
 	*command->type++ = (char)type;
 	*command->type++ = (char)flags;
+	command->next++;
 }
 
 void
@@ -81,6 +84,15 @@ command_number(struct command *command, uint64_t number)
 	write_type(command, TYPE_LONGLONG, TYPE_UNSIGNED);
 	write_number(command->at, number, 8);
 	command->at += 8;
+}
+
+void
+command_nulls(struct command *command, uint32_t count)
+{
+	for (; count > 0; count--) {
+		command->nulls[command->next / 8] |= (char)(1 << command->next % 8);
+		write_type(command, TYPE_LONGLONG, TYPE_UNSIGNED);
+	}
 }
 
 static void

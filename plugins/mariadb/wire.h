@@ -23,8 +23,10 @@ enum {
 /** A COM_STMT_EXECUTE that is written. Parameters are as many as the statement has. */
 struct command {
 	char *begin;
-	char *type; /* of the next parameter */
-	char *at;   /* its value */
+	char *nulls; /* a bit for each parameter */
+	char *type;  /* of the next parameter */
+	char *at;    /* its value */
+	uint32_t next;
 };
 
 /** Bytes of a command with `count` parameters, without their own bytes. */
@@ -45,6 +47,10 @@ void
 command_bytes(struct command *command, struct nb_slice bytes);
 void
 command_number(struct command *command, uint64_t number);
+
+/** So many parameters that are NULL, of the type of numbers. */
+void
+command_nulls(struct command *command, uint32_t count);
 
 /** The parameters of columns of a key or a value. False: the bytes do not fit the columns. */
 bool
