@@ -33,29 +33,28 @@ static const char plans[] =
 
 /* --- where --- */
 
-/* unix:DIRECTORY/.s.PGSQL.PORT, unix:DIRECTORY, host:port or [v6]:port. */
-static bool
+/*
+ * libpq wants the directory of a Unix socket and its port, which are in the socket's name. A
+ * directory alone has the port of conninfo.
+ */
+static int
 parse(struct nb_db *db, const char *text)
 {
 	static const char file[] = "/.s.PGSQL.";
-	bool is_unix = strncmp(text, "unix:", 5) == 0, is_v6 = text[0] == '[';
-	const char *host = text + (is_unix ? 5 : is_v6 ? 1 : 0);
-	const char *end = is_unix ? strstr(host, file)
-		: is_v6           ? strchr(host, ']')
-				  : strrchr(host, ':');
-	size_t size = end != NULL ? (size_t)(end - host) : strlen(host);
-	const char *port = end == NULL ? ""
-		: is_unix              ? end + sizeof(file) - 1
-		: is_v6                ? end + 1 + (end[1] == ':')
-				       : end + 1;
-	if (size == 0 || size >= sizeof(db->server_host) ||
-		strlen(port) >= sizeof(db->server_port) ||
+	int rc = address_parse(&db->server, db->host, text, "5432");
+	char *name = db->server.is_unix ? strstr(db->server.host, file) : NULL;
+	if (rc != NB_OK || name == NULL)
+		return rc;
+	const char *port = name + strlen(file);
+	if (name == db->server.host || *port == '\0' ||
+		strlen(port) >= sizeof(db->server.port) ||
 		strspn(port, "0123456789") != strlen(port))
-		return false;
-	memcpy(db->server_host, host, size);
-	db->server_host[size] = '\0';
-	strcpy(db->server_port, port);
-	return true;
+		return db->host->fail(NB_UNSUPPORTED,
+			"address '%s': the name of the socket is not .s.PGSQL.PORT; use unix:DIRECTORY/.s.PGSQL.PORT",
+			text);
+	strcpy(db->server.port, port);
+	*name = '\0';
+	return NB_OK;
 }
 
 int
@@ -65,10 +64,9 @@ connection_locate(struct nb_db *db, const struct nb_open_args *args)
 		return db->host->fail(NB_UNSUPPORTED,
 			"%u servers: transactions and scans need one server; give one address",
 			args->target_count);
-	if (args->target_count == 1 && !parse(db, args->targets[0]))
-		return db->host->fail(NB_UNSUPPORTED,
-			"%s is not an address; use host:port, [IPv6]:port or unix:DIRECTORY/.s.PGSQL.PORT",
-			args->targets[0]);
+	int rc = args->target_count == 1 ? parse(db, args->targets[0]) : NB_OK;
+	if (rc != NB_OK)
+		return rc;
 	snprintf(db->where, sizeof(db->where), "%s",
 		args->target_count == 1 ? args->targets[0] : "server");
 	return NB_OK;
@@ -155,8 +153,8 @@ connect_to(const struct nb_db *db)
 {
 	const char *const names[] = {
 		"dbname", "host", "port", "fallback_application_name", "client_encoding", NULL};
-	const char *const values[] = {db->options[CONNINFO].text, db->server_host,
-		db->server_port, "mininb", "UTF8", NULL};
+	const char *const values[] = {db->options[CONNINFO].text, db->server.host,
+		db->server.port, "mininb", "UTF8", NULL};
 	return try_connect(names, values);
 }
 

@@ -14,6 +14,8 @@
  */
 #include "../common/database.h"
 #include "../common/sql.h"
+#include "../remote/address.h"
+#include "../remote/spin.h"
 
 #include <libpq-fe.h>
 
@@ -29,7 +31,7 @@
 	X(COMMIT_OF, CHOICE, "commit", "each", "each|submit", \
 		"a transaction is each request in flight, or all that are sent together") \
 	X(SPIN, TIME, "spin", "0s", 0, UINT64_C(1000000000), \
-		"time to read the socket again and again before sleeping")
+		"time to poll the socket for an answer before the client sleeps, where that is useful")
 
 enum { OPTIONS(OPTION_ID) };
 
@@ -90,9 +92,9 @@ struct nb_db {
 	const struct nb_host *host;
 	const struct nb_option_value *options;
 	PGconn *conn;
-	char server_host[256], server_port[8]; /* empty: what conninfo says */
-	char where[300];                       /* for messages */
-	char *prologue;                        /* what each connection sets */
+	struct address server; /* host and port may be empty: what conninfo says */
+	char where[300];       /* for messages */
+	char *prologue;        /* what each connection sets */
 	struct table *tables;
 	uint32_t table_count, *order; /* order[]: the tables by their prefixes */
 	enum isolation isolation;
@@ -140,6 +142,7 @@ struct nb_session {
 	size_t done;     /* of `count`, from the first on */
 	size_t received; /* likewise: of these all results are here, not always the sync */
 	uint64_t bytes;
+	struct spin spin;
 	int group; /* the answer of the group that has failed; else NB_OK */
 	enum { NO_TXN, TO_BEGIN, BEGUN } txn;
 	uint32_t begin_by; /* the statement */

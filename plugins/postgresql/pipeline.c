@@ -36,6 +36,7 @@ at(struct nb_session *session, size_t i)
 int
 pipeline_open(struct nb_session *session, uint32_t ops)
 {
+	spin_create(&session->spin, session->db->options[SPIN].u64);
 	session->room = (size_t)ops + 1; /* a verb that waits finds room in any case */
 	session->flying = calloc(session->room, sizeof(*session->flying));
 	return session->flying != NULL ? NB_OK
@@ -427,15 +428,18 @@ consume(PGconn *conn)
 int
 pipeline_read(struct nb_session *session, size_t wanted, uint64_t timeout_ns)
 {
-	uint64_t spin_ns = session->db->options[SPIN].u64, begin = now_ns(), passed = 0;
+	uint64_t begin = now_ns(), passed = 0;
 	sort_out(session);
+	bool is_polling = timeout_ns > session->spin.limit_ns && session->done < wanted &&
+		spin_begin(&session->spin, begin);
 	for (bool is_over = false; session->done < wanted && !is_over;
 		passed = now_ns() - begin) {
 		int unsent = PQflush(session->conn), rc = NB_OK;
 		is_over = passed >= timeout_ns;
 		if (unsent < 0 || PQstatus(session->conn) != CONNECTION_OK)
 			return connection_failure(session->db, session->conn);
-		if (!is_over && passed >= spin_ns)
+		is_polling = is_polling && spin_goes_on(&session->spin, begin + passed);
+		if (!is_over && !is_polling)
 			rc = sleep_for(session, unsent, timeout_ns - passed);
 		if (rc != NB_OK)
 			return rc;
@@ -443,6 +447,8 @@ pipeline_read(struct nb_session *session, size_t wanted, uint64_t timeout_ns)
 			return connection_failure(session->db, session->conn);
 		sort_out(session);
 	}
+	if (is_polling)
+		spin_end(&session->spin);
 	return NB_OK;
 }
 
