@@ -21,6 +21,7 @@
  *   16  index_grow() deletes the old table without waiting for epochs
  *   17  finish_from_storage() does not look if the chain has changed
  *   18  link_copy() does not look if the chain has changed
+ *   19  promote() does not
  *
  * Not found by any test: freeze_word() does not wait for the session of a tentative entry.
  *
@@ -437,6 +438,24 @@ TEST(sum_of_a_record_on_storage_has_what_was_put_meanwhile)
 	rig_release_reads();
 	ck_assert_int_eq(finish(&adder), NB_OK);
 	ck_assert_uint_eq(number_at(1), 110);
+	end();
+}
+
+/* What a get appends is what it has read: it must not hide a put that came between. */
+TEST(promoted_record_does_not_hide_a_put)
+{
+	struct actor reader = {GET, .key = 1};
+
+	begin(&(struct rig){.names = {"promote"}, .values = {1}});
+	put_number(1, 1);
+	ck_assert_int_eq(put_others(session, 10000, MANY, 8), NB_OK);
+	start_and_hold(&reader, MOMENT_PROMOTE);
+	put_number(1, 2);
+	rig_let_go(MOMENT_PROMOTE);
+	ck_assert_int_eq(finish(&reader), NB_OK);
+	ck_assert_uint_eq(reader.found, 1);
+	ck_assert_uint_eq(number_at(1), 2);
+	ck_assert_uint_eq(rig_stat(&rig, "promoted"), 0);
 	end();
 }
 

@@ -380,6 +380,34 @@ TEST(request_that_waits_for_storage_stops_only_its_own_key)
 	end();
 }
 
+/* The second get of a record on storage finds it in memory, as do those of the next open. */
+TEST_EACH(promoted_record_is_found_in_memory, 2)
+{
+	const struct rig how = {.names = {"promote"}, .values = {1}};
+	uint8_t room[64];
+	uint64_t key = 1;
+	struct nb_slice value = rig_value(room, _i == 0 ? 8 : 50, 77), found;
+
+	begin(&how);
+	ck_assert_int_eq(rig_engine->put(session, slice_of(&key, sizeof(key)), value), NB_OK);
+	for (uint64_t other = 10; other < MANY; other++)
+		ck_assert_int_eq(put_number(other, other), NB_OK);
+	for (unsigned i = 0; i < 3; i++) {
+		int rc = rig_engine->get(session, slice_of(&key, sizeof(key)), &found);
+		ck_assert_msg(rc == NB_OK, "%s", host_failure);
+		ck_assert_uint_eq(found.size, value.size);
+		ck_assert_mem_eq(found.data, value.data, value.size);
+		ck_assert_uint_eq(rig_stat(&rig, "storage_reads"), 1);
+		ck_assert_uint_eq(rig_stat(&rig, "promoted"), 1);
+	}
+	end();
+	begin(&how);
+	ck_assert_int_eq(rig_engine->get(session, slice_of(&key, sizeof(key)), &found), NB_OK);
+	ck_assert_mem_eq(found.data, value.data, value.size);
+	ck_assert_uint_eq(rig_stat(&rig, "storage_reads"), 0);
+	end();
+}
+
 /* A get of many keys reads them at the same time, and gives each its own value. */
 TEST(many_gets_bring_each_its_value)
 {

@@ -37,6 +37,8 @@ enum {
 		"largest size of the log; it is compacted when it is reached, and writes fail if that frees nothing") \
 	X(READS, CHOICE, "reads", "auto", "auto|io_uring|threads", \
 		"how records on storage are read") \
+	X(PROMOTE, BOOL, "promote", "no", \
+		"append each record that a get reads from storage, so that the next get finds it in memory") \
 	X(DIRECT, CHOICE, "direct", "auto", "auto|yes|no", \
 		"read and write the log without the page cache") \
 	X(SYNC_INTERVAL, TIME, "sync_interval", "1s", 1000000, 3600000000000ull, \
@@ -249,6 +251,7 @@ take_args(struct nb_db *db, const struct nb_open_args *args)
 	db->inflight_bytes = args->inflight_bytes;
 	db->record_guess = expected_record(args);
 	db->how_to_read = (int)args->options[READS].u64;
+	db->promotes = args->options[PROMOTE].u64 != 0;
 	if (args->durability == NB_DUR_PERIODIC)
 		db->periodic_ns = args->options[SYNC_INTERVAL].u64;
 }
@@ -559,6 +562,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	COUNTER("tombstones", "records", sum.tombstones);
 	COUNTER("storage_reads", "reads", sum.storage_reads);
 	COUNTER("found_on_storage", "records", sum.storage_hits);
+	COUNTER("promoted", "records", sum.promoted);
 	COUNTER("fuzzy_waits", "operations", sum.fuzzy_waits);
 	COUNTER("retries", "operations", sum.retries);
 	GAUGE("index", "bytes", (buckets + overflows) * sizeof(struct bucket));

@@ -20,6 +20,7 @@ enum moment {
 	MOMENT_HALF_STORED,   /* half of a sized value is changed in place */
 	MOMENT_LINK,          /* a record is written and not linked yet */
 	MOMENT_COPY,          /* compaction has found a record that it has to keep */
+	MOMENT_PROMOTE,       /* a record that was read is about to be appended */
 	MOMENT_SEAL,          /* a seal has its place, and read_only is not behind it yet */
 	MOMENT_SETTLED, /* nobody changes what is before read_only; safe_read_only is old */
 	MOMENTS

@@ -63,7 +63,7 @@ enum { WAITING_PLACES = 256, REQUESTS_GROUP = 32 };
 /* Sums of what sessions have done. Written by their own session. */
 struct counts {
 	uint64_t in_place, copied, appended, tombstones;
-	uint64_t storage_reads, storage_hits, retries, fuzzy_waits;
+	uint64_t storage_reads, storage_hits, promoted, retries, fuzzy_waits;
 	uint64_t inserted_entries;
 };
 enum { COUNTS = sizeof(struct counts) / sizeof(uint64_t) };
@@ -104,6 +104,7 @@ struct nb_db {
 	uint32_t durability, sessions, inflight_ops;
 	uint64_t inflight_bytes, record_guess;
 	int how_to_read;
+	bool promotes; /* gets append what they have read from storage */
 
 	/* The keeper: growth of the index and compaction. keeper.c */
 	struct epoch_slot *keeper_epoch, *stats_epoch;

@@ -397,6 +397,32 @@ tell_damage(struct nb_session *session, struct op *op)
 		session->db->file.path, (unsigned long long)op->at, op->read.got);
 }
 
+/*
+ * Append a record that a get has brought from storage, so that the next get finds it in memory. Not
+ * if the chain has changed, since a newer record may be there, nor if it would have to wait.
+ */
+static void
+promote(struct nb_session *session, struct op *op, const uint64_t *record, uint64_t header)
+{
+	uint64_t word;
+	size_t size = record_value_size(record, header);
+	struct slot slot;
+
+	memcpy(&word, &record[2], sizeof(word));
+	struct nb_slice value = {&word, sizeof(word)};
+	if ((header & HEADER_KIND) != HEADER_SMALL)
+		value = (struct nb_slice){
+			sized_value((struct sized_record *)(uintptr_t)record), size};
+	moment_reached(MOMENT_PROMOTE);
+	epoch_enter(session->epoch);
+	index_find(session->index, op->key.hash, &slot);
+	if ((slot.entry & ADDRESS_MASK) == (op->entry & ADDRESS_MASK) &&
+		append(session, op, &slot, value, 0) == NB_OK)
+		count_one(&session->counts.promoted);
+	epoch_exit(session->epoch);
+	op->flush_to = 0; /* a get waits for no flush */
+}
+
 /* The record on storage says what the verb needs to know of it: the same as in memory. */
 static int
 finish_from_storage(
@@ -407,8 +433,12 @@ finish_from_storage(
 	uint64_t old = 0;
 	int rc;
 
-	if (op->verb == NB_REQ_GET)
-		return is_there ? take_value(session, op, record, header) : NB_NOT_FOUND;
+	if (op->verb == NB_REQ_GET) {
+		rc = is_there ? take_value(session, op, record, header) : NB_NOT_FOUND;
+		if (rc == NB_OK && session->db->promotes)
+			promote(session, op, record, header);
+		return rc;
+	}
 	if (op->verb == NB_REQ_INSERT && is_there)
 		return NB_EXISTS;
 	if (op->verb == NB_REQ_MERGE && is_there) {
