@@ -48,17 +48,26 @@ stop()
 @test "a server and a client run as in SoFASTER's manual, and keep logs" {
 	ycsb_output INSERT >raw_load_file
 	ycsb_output READ >raw_run_file
+	grep -m 40 usertable raw_run_file >>raw_run_file2
+	cat raw_run_file2 >>raw_run_file # keys more than once
 	run -0 "$compat/process_ycsb" --from raw_load_file --dest ycsb.load
 	run -0 "$compat/process_ycsb" --from raw_run_file --dest ycsb.txns
 	serve
 	run -0 "$compat/sofaster-ycsb" run --servers "$ip" --nKeys 500 --loadFile ycsb.load \
-		--nTxns 500 --txnsFile ycsb.txns --threads 1 --duration 1
+		--nTxns 540 --txnsFile ycsb.txns --threads 1 --duration 1
 	contains "$output" 'Loading workload data from ycsb.load and ycsb.txns into memory'
 	contains "$output" 'Filling data into the server'
+	contains "$output" 'Filled 500 keys'
+	contains "$output" 'Warming up'
 	contains "$output" 'Completed Experiment'
+	contains "$output" 'batches of 32768 B'
 	matches "$output" 'Average Throughput: [0-9.]+ Mops/sec'
 	contains "$(<logs/client/latest/ycsb.log)" 'Average Throughput: '
-	run -0 "$compat/sofaster-ycsb" run --servers "$ip" --nKeys 500 --threads 1 --duration 1
+	run -0 "$compat/sofaster-ycsb" run --servers "$ip" --nKeys 500 --loadFile ycsb.load \
+		--nTxns 540 --txnsFile ycsb.txns --threads 1 --duration 1 --type YCSB-C --no-fill
+	contains "$output" 'Running YCSB-C benchmark' # with status 0: a missing key is a failure
+	run -0 "$compat/sofaster-ycsb" run --servers "$ip" --nKeys 500 --nTxns 500 --threads 1 \
+		--duration 1
 	contains "$output" 'Generating workload keys and requests from PRNG'
 	matches "$output" 'Average Throughput: [0-9.]+ Mops/sec'
 	contains "$output" 'batches of 32768 B'
