@@ -179,6 +179,22 @@ TEST(so_is_what_hardly_ever_occurs)
 		.file_bytes = 40 << 20,
 		.pressure_ns = 5000,
 		.kills = 1};
+	job->run->measured.clock_offset_ns = -1500.5;
+	job->run->measured.clock_error_ns = 250;
+	job->run->generators = calloc(1, sizeof(*job->run->generators));
+	job->run->generator_count = 1;
+	job->run->generators[0] = (struct result_generator){.shard = "0/2",
+		.host = "a",
+		.end = "killed",
+		.is_partial = true,
+		.ops = 10,
+		.wall_ns = 20,
+		.begun_at_ns = 30,
+		.p50_ns = 40,
+		.p99_ns = 50,
+		.rate_ops_s = 60.5,
+		.clock_offset_ns = -70.5,
+		.clock_error_ns = 80};
 	assert_told_the_same(results);
 }
 

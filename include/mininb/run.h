@@ -139,6 +139,15 @@ struct nb_interval {
 
 typedef void (*nb_interval_fn)(void *arg, const struct nb_interval *interval);
 
+struct nb_run;
+
+/**
+ * While the operations of `run` go on: nb_result_new() and nb_results_add_run() make a partial
+ * result of what was done so far. It lacks what is known at the end only. The run waits for nothing
+ * meanwhile; nothing that was made of it may outlive the call.
+ */
+typedef void (*nb_partial_fn)(void *arg, const struct nb_run *run);
+
 /** When a job whose throughput is steady may end. window_ns 0: it does not ask. */
 struct nb_steady {
 	uint64_t window_ns;
@@ -214,6 +223,18 @@ struct nb_run_options {
 	const struct nb_memory_group *memory;
 	/* the first operation begins then, in ns since the epoch; 0: as soon as all are ready */
 	uint64_t start_at_ns;
+	/*
+	 * In place of start_at_ns: called when all threads are ready, and again every few ms until
+	 * it returns the moment; 0: it is not known yet. A late begin is then not a failure.
+	 */
+	uint64_t (*start)(void *arg);
+	void *start_arg;
+	/* Called on the thread of nb_run_execute() every partial_ns of measured operations. */
+	nb_partial_fn partial;
+	void *partial_arg;
+	uint64_t partial_ns; /* 0: never */
+	/* of a job: the shard that is done, in place of the job's own; shards 0: the job's own */
+	uint32_t shard, shards;
 };
 
 /* Of op_timeout_ns, and of call_timeout_ns, whose calls do the work of many operations */

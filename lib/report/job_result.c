@@ -135,9 +135,9 @@ copy_job(struct nb_result *result, const struct nb_run *run)
 	result->is_replay = run->is_replay;
 	result->is_point = run->options.is_point != 0;
 	result->procs = run->options.procs;
-	if (run->job->shards > 1 && !result->is_load)
-		snprintf(result->shard, sizeof(result->shard), "%u/%u", run->job->shard,
-			run->job->shards);
+	if (run_all_shards(run) > 1 && !result->is_load)
+		snprintf(result->shard, sizeof(result->shard), "%u/%u", run_own_shard(run),
+			run_all_shards(run));
 	result->records = job->records;
 	result->key_size = run->keys.key_size_max;
 	result->key_format = formats[job->key_format];

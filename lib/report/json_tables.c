@@ -398,6 +398,8 @@ const struct json_field json_measurement_fields[] = {
 	FIELD_FLAG(measurement, "has_read_back", has_read_back, ALL, "what of the writes was to be looked at again was"),
 	FIELD_FLAG(measurement, "is_reopened", is_reopened, ALL, "writes were read back after the database was closed and opened again"),
 	FIELD_NUMBER(measurement, "begun_at_ns", begun_at_ns, LEAST, "the first operation's begin, ns since the epoch by the machine's clock; not there: not known", .flags = FIELD_IF_USED),
+	FIELD_REAL(measurement, "clock_offset_ns", clock_offset_ns, KEEP, "how far that clock was ahead of rank 0's, which is subtracted from begun_at_ns, ns; not there: not at all", .flags = FIELD_IF_USED),
+	FIELD_REAL(measurement, "clock_error_ns", clock_error_ns, MOST, "what that may be wrong by, ns; not there: the clocks were not compared", .flags = FIELD_IF_USED),
 	FIELD_NUMBER(measurement, "open_ns", open_ns, MOST, "opening the database, ns"),
 	FIELD_NUMBER(measurement, "load_ns", load_ns, MOST, "loading it, untimed otherwise, ns"),
 	FIELD_NUMBER(measurement, "settle_ns", settle_ns, MOST, "settling it, ns"),
@@ -591,6 +593,22 @@ static const struct json_field note_fields[] = {
 	END,
 };
 
+static const struct json_field generator_fields[] = {
+	FIELD_CHARS(result_generator, "shard", shard, KEEP, "which part of the operations"),
+	FIELD_CHARS(result_generator, "host", host, KEEP, "name of its machine; empty: not known"),
+	FIELD_CHARS(result_generator, "end", end, KEEP, "how it ended, if not well"),
+	FIELD_FLAG(result_generator, "is_partial", is_partial, KEEP, "it did not come to its end"),
+	FIELD_NUMBER(result_generator, "ops", ops, KEEP, "operations that count"),
+	FIELD_NUMBER(result_generator, "wall_ns", wall_ns, KEEP, "first operation's begin to last one's end, ns"),
+	FIELD_NUMBER(result_generator, "begun_at_ns", begun_at_ns, KEEP, "the first operation's begin, ns since the epoch; by one clock for all if clock_error_ns is there; 0: not known"),
+	FIELD_REAL(result_generator, "rate_ops_s", rate_ops_s, KEEP, "operations per second"),
+	FIELD_NUMBER(result_generator, "p50_ns", p50_ns, KEEP, "median of service, ns; 0: too few"),
+	FIELD_NUMBER(result_generator, "p99_ns", p99_ns, KEEP, "99th percentile of service, ns; 0: too few"),
+	FIELD_REAL(result_generator, "clock_offset_ns", clock_offset_ns, KEEP, "how far its clock was ahead of the first one's, ns", .flags = FIELD_IF_USED),
+	FIELD_REAL(result_generator, "clock_error_ns", clock_error_ns, KEEP, "what that may be wrong by, ns; not there: the clocks were not compared", .flags = FIELD_IF_USED),
+	END,
+};
+
 const struct json_field json_result_fields[] = {
 	FIELD_CUSTOM(nb_result, "kinds", kinds, json_write_kinds, json_read_kinds, KEEP, "names of the job's own kinds of operations; only with such operations", .flags = FIELD_IF_USED),
 	FIELD_BORROWED(nb_result, "mininb", version, KEEP, "version of mininb that ran it"),
@@ -620,6 +638,7 @@ const struct json_field json_result_fields[] = {
 	FIELD_HISTOGRAM(nb_result, "response", response, SUM, "response times of all foreground operations, ns; null of a classic action, empty without a rate", .flags = FIELD_OF_JOB),
 	FIELD_HISTOGRAM(nb_result, "hiccups", measured.hiccups, SUM, "how late a thread that only sleeps woke up, ns; null: not measured"),
 	FIELD_LIST(nb_result, "groups", groups, group_count, json_group_fields, NB_GROUPS_MAX, KEEP, "groups of threads", .flags = FIELD_MUST | FIELD_OF_JOB),
+	FIELD_LIST(nb_result, "generators", generators, generator_count, generator_fields, JSON_LIST_MAX, KEEP, "processes that did the run together, one for each shard; not there: it was one", .flags = FIELD_IF_USED),
 	FIELD_LIST(nb_result, "notes", notes, note_count, note_fields, JSON_LIST_MAX, KEEP, "why the numbers may be wrong", .flags = FIELD_FILLED),
 	END,
 };

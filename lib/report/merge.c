@@ -342,29 +342,35 @@ copy_results(struct nb_results **out, const struct nb_results *from)
 	return rc;
 }
 
-int
-nb_results_merge(struct nb_results **out, const struct nb_results *from)
+/** Merges `some` of the records of `from`: those that have a result. */
+static int
+merge_results(
+	struct nb_results **out, const struct nb_results *some, const struct nb_results *from)
 {
 	struct nb_results *results;
 	bool are_shards = false;
 	char shards_text[NOTE_SIZE];
 	const char *shards_id = NULL;
-	int rc = check(from);
+	int rc = check(some);
 	if (rc == NB_OK)
-		rc = merge_check_shards(from, &are_shards);
+		rc = merge_check_shards(some, from != some, &are_shards);
 	if (rc == NB_OK)
-		rc = copy_results(&results, from);
+		rc = copy_results(&results, some);
 	if (rc != NB_OK)
 		return rc;
+	struct record *first = &results->records[0];
 	if (are_shards)
-		shards_id = merge_describe_shards(from, shards_text, sizeof(shards_text));
+		shards_id = merge_describe_shards(some, shards_text, sizeof(shards_text));
 	for (size_t i = 1; i < results->count && rc == NB_OK; i++)
-		merge_record(&results->records[0], &results->records[i], &rc);
+		merge_record(first, &results->records[i], &rc);
 	if (results->count > 1)
-		note_merged(&results->records[0], &rc);
+		note_merged(first, &rc);
 	if (are_shards) { /* together they did all operations */
-		results->records[0].run->shard[0] = '\0';
-		add_own_note(results->records[0].run, shards_id, shards_text, &rc);
+		first->run->shard[0] = '\0';
+		add_own_note(first->run, shards_id, shards_text, &rc);
+		first->run->measured.is_partial |= some->count < from->count;
+		if (rc == NB_OK)
+			rc = merge_list_generators(first->run, from);
 	}
 	if (rc != NB_OK) {
 		nb_results_delete(results);
@@ -375,4 +381,26 @@ nb_results_merge(struct nb_results **out, const struct nb_results *from)
 	results->list_count = results->list_count > 1 ? 0 : results->list_count;
 	*out = results;
 	return NB_OK;
+}
+
+int
+nb_results_merge(struct nb_results **out, const struct nb_results *from)
+{
+	return merge_results(out, from, from);
+}
+
+int
+results_merge_some(struct nb_results **out, const struct nb_results *from)
+{
+	struct nb_results some = *from;
+	some.records = calloc(from->count + 1, sizeof(*some.records));
+	some.count = 0;
+	if (some.records == NULL)
+		return error_memory();
+	for (size_t i = 0; i < from->count; i++)
+		if (from->records[i].run != NULL)
+			some.records[some.count++] = from->records[i];
+	int rc = merge_results(out, &some, from);
+	free(some.records); /* what they own is still that of `from` */
+	return rc;
 }

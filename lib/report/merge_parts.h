@@ -15,10 +15,21 @@ merge_fields(const struct json_field *fields, void *into, const void *from, int 
 
 /**
  * If the first of several results is a shard, checks that they are all shards of one run, each
- * once. NB_ERR_USAGE says which is missing or of another run.
+ * once, and unless `may_miss` that all are there. NB_ERR_USAGE says which is missing or of
+ * another run.
  */
 NB_MUST_CHECK int
-merge_check_shards(const struct nb_results *results, bool *are_shards);
+merge_check_shards(const struct nb_results *results, bool may_miss, bool *are_shards);
+
+/** Lists in `into` what each shard did; also those that have no result. */
+NB_MUST_CHECK int
+merge_list_generators(struct nb_result *into, const struct nb_results *from);
+
+/**
+ * As nb_results_merge(), of the shards that have a result. Is partial if others have none.
+ */
+NB_MUST_CHECK int
+results_merge_some(struct nb_results **out, const struct nb_results *from);
 
 /** A note of whether they ran at the same time. Returns its identifier. */
 const char *

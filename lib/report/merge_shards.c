@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shards of one run: whether their results are the whole of it, and whether they ran together.
+ * Shards of one run: whether their results are the whole of it, whether they ran together, and
+ * what each of them did.
  *
  * A missing shard, one that is there twice, or one of other operations makes the merged counts
  * those of no run, so such results are refused. Whether all ran at the same time is a matter of
  * degree: a note says how much. It compares the clocks of machines, which NTP keeps within some
- * milliseconds of each other; the note is wrong by as much.
+ * milliseconds of each other; the note is wrong by as much, unless the ranks of MPI have compared
+ * their clocks.
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/histogram.h"
 #include "report/merge_parts.h"
 
 enum { SHARDS_MAX = 1024 };
@@ -79,17 +83,20 @@ check_shard(const struct nb_results *results, size_t index, bool *is_there, uint
 }
 
 int
-merge_check_shards(const struct nb_results *results, bool *are_shards)
+merge_check_shards(const struct nb_results *results, bool may_miss, bool *are_shards)
 {
 	bool is_there[SHARDS_MAX] = {false};
 	uint32_t shard, shards;
-	*are_shards = results->count > 1 && read_shard(&results->records[0], &shard, &shards);
+	*are_shards = (results->count > 1 || may_miss) &&
+		read_shard(&results->records[0], &shard, &shards);
 	if (!*are_shards)
 		return NB_OK;
 	int rc = NB_OK;
 	for (size_t i = 0; i < results->count && rc == NB_OK; i++)
 		rc = check_shard(results, i, is_there, shards);
-	return rc == NB_OK && results->count < shards ? refuse_missing(is_there, shards) : rc;
+	return rc == NB_OK && results->count < shards && !may_miss
+		? refuse_missing(is_there, shards)
+		: rc;
 }
 
 /** The times of all of them, on the clocks of their machines. */
@@ -97,6 +104,7 @@ struct windows {
 	uint64_t first_begin, last_begin, first_end, last_end;
 	const char *slowest; /* its shard */
 	double slowest_ops_s;
+	double error_ns; /* of the clocks, where they were compared; else 0 */
 };
 
 /** False: one is not known. */
@@ -111,6 +119,8 @@ find_windows(struct windows *windows, const struct nb_results *results)
 		if (begin == 0)
 			return false;
 		record_summary(&results->records[i], &summary);
+		if (measured->clock_error_ns > windows->error_ns)
+			windows->error_ns = measured->clock_error_ns;
 		windows->first_begin = begin < windows->first_begin ? begin
 								    : windows->first_begin;
 		windows->last_begin = begin > windows->last_begin ? begin : windows->last_begin;
@@ -142,11 +152,60 @@ merge_describe_shards(const struct nb_results *results, char *text, size_t size)
 		? (double)(windows.first_end - windows.last_begin)
 		: 0;
 	bool is_together = together_ns / all_ns >= together_min;
+	char clocks[80] = "the clocks of their machines";
+	if (windows.error_ns > 0)
+		snprintf(clocks, sizeof(clocks), "clocks that were compared to within %.3f ms",
+			windows.error_ns / 1e6);
 	snprintf(text, size,
-		"the first operations of %zu shards began within %.3f ms, by the clocks of their machines, and all of them ran during %.1f %% of the time; the slowest, %s, did %.0f ops/s%s",
+		"the first operations of %zu shards began within %.3f ms, by %s, and all of them ran during %.1f %% of the time; the slowest, %s, did %.0f ops/s%s",
 		results->count, (double)(windows.last_begin - windows.first_begin) / 1e6,
-		100 * together_ns / all_ns, windows.slowest, windows.slowest_ops_s,
+		clocks, 100 * together_ns / all_ns, windows.slowest, windows.slowest_ops_s,
 		is_together ? ""
 			    : "; the throughput adds up what did not happen at the same time");
 	return is_together ? "shards" : "shards-apart";
+}
+
+/** What one shard did, for the list of all. */
+static struct result_generator
+generator_of(const struct record *record)
+{
+	struct result_generator generator = {.is_partial = true};
+	snprintf(generator.end, sizeof(generator.end), "%.*s", (int)sizeof(generator.end) - 1,
+		record->end);
+	if (record->run == NULL) {
+		snprintf(generator.shard, sizeof(generator.shard), "%.23s", record->label);
+		snprintf(generator.host, sizeof(generator.host), "%.63s", record->name);
+		return generator;
+	}
+	struct nb_summary summary;
+	const struct measurement *measured = &record->run->measured;
+	const struct nb_histogram *service = record_latency(record, false);
+	record_summary(record, &summary);
+	memcpy(generator.shard, record->run->shard, sizeof(generator.shard));
+	snprintf(
+		generator.host, sizeof(generator.host), "%.63s", record->run->environment.host);
+	generator.is_partial = measured->is_partial;
+	generator.ops = measured->ops;
+	generator.wall_ns = measured->wall_ns;
+	generator.begun_at_ns = measured->begun_at_ns;
+	generator.rate_ops_s = summary.rate_ops_s;
+	generator.p50_ns = histogram_supported(service, 50);
+	generator.p99_ns = histogram_supported(service, 99);
+	generator.clock_offset_ns = measured->clock_offset_ns;
+	generator.clock_error_ns = measured->clock_error_ns;
+	return generator;
+}
+
+int
+merge_list_generators(struct nb_result *into, const struct nb_results *from)
+{
+	struct result_generator *list = calloc(from->count + 1, sizeof(*list));
+	if (list == NULL)
+		return error_memory();
+	for (size_t i = 0; i < from->count; i++)
+		list[i] = generator_of(&from->records[i]);
+	free(into->generators);
+	into->generators = list;
+	into->generator_count = from->count;
+	return NB_OK;
 }

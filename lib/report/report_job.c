@@ -79,6 +79,40 @@ add_graph(struct doc *doc, const struct nb_result *result)
 	}
 }
 
+/** Each generator of load: how fast it was, and when it began and ended beside the others. */
+static void
+add_generators(struct doc *doc, const struct nb_result *result)
+{
+	enum { SHOWN = 16 };
+	uint64_t first_ns = UINT64_MAX;
+	size_t count = result->generator_count;
+	for (size_t i = 0; i < count; i++)
+		if (result->generators[i].begun_at_ns < first_ns &&
+			result->generators[i].begun_at_ns > 0)
+			first_ns = result->generators[i].begun_at_ns;
+	for (size_t i = 0; i < count && i < SHOWN; i++) {
+		const struct result_generator *it = &result->generators[i];
+		doc_line(doc, "Generator", "%s on %s: ", it->shard,
+			it->host[0] != '\0' ? it->host : "an unknown host");
+		if (it->ops > 0)
+			doc_more(doc, "%" PRIu64 " operations, %.0f ops/sec", it->ops,
+				it->rate_ops_s);
+		if (it->p99_ns > 0)
+			doc_more(doc, ", p99 %s", UNITS_NS(it->p99_ns));
+		if (it->begun_at_ns > 0)
+			doc_more(doc, ", from %.3f to %.3f sec",
+				(double)(it->begun_at_ns - first_ns) / 1e9,
+				(double)(it->begun_at_ns - first_ns + it->wall_ns) / 1e9);
+		if (it->clock_error_ns > 0)
+			doc_more(doc, ", clock %+.1f us (error at most %.1f us)",
+				it->clock_offset_ns / 1e3, it->clock_error_ns / 1e3);
+		if (it->end[0] != '\0')
+			doc_more(doc, "%s%s", it->ops > 0 ? "; " : "", it->end);
+	}
+	if (count > SHOWN)
+		doc_line(doc, "Generator", "... %zu more in the result file", count - SHOWN);
+}
+
 static void
 add_head(struct doc *doc, const struct nb_result *result)
 {
@@ -95,6 +129,7 @@ add_head(struct doc *doc, const struct nb_result *result)
 		add_data(doc, result);
 	if (result->shard[0] != '\0')
 		doc_line(doc, "Shard", "%s: this part of the operations", result->shard);
+	add_generators(doc, result);
 	if (result->procs > 1)
 		doc_line(doc, "Processes", "%u, each with the database open", result->procs);
 	if (is_of_graph(result))

@@ -97,6 +97,7 @@ nb_result_delete(struct nb_result *result)
 	free(result->notes);
 	free((char *)result->workload.keys_path);
 	free(result->engine_path);
+	free(result->generators);
 	addresses_destroy(&result->servers);
 	addresses_destroy(&result->server_settings);
 	for (size_t i = 0; i < result->text_count; i++)

@@ -43,6 +43,20 @@ struct job_result_group {
 	struct job_measurement measured;
 };
 
+/** A shard of a run, as one generator of load did it. */
+struct result_generator {
+	char shard[24]; /* "0/4" */
+	char host[64];
+	char end[128]; /* how it ended, if not well; "" */
+	bool is_partial;
+	uint64_t ops, wall_ns;
+	uint64_t begun_at_ns; /* by the clock of the first generator, if those were compared */
+	uint64_t p50_ns, p99_ns; /* of service; 0: too few */
+	double rate_ops_s;
+	double clock_offset_ns; /* its clock less that of the first one */
+	double clock_error_ns;  /* 0: the clocks were not compared */
+};
+
 /**
  * All that a writer may tell. The texts of engine's table are the plugin's, which stays in
  * memory, or of a result that was read, its own; then it has no verbs.
@@ -91,6 +105,8 @@ struct nb_result {
 	struct job_result_group *groups;
 	size_t group_count;
 	struct nb_histogram *service, *response; /* of the foreground groups */
+	struct result_generator *generators;     /* of shards that were merged; owned */
+	size_t generator_count;
 };
 
 /** Fill in notes from all the rest. */

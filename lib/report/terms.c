@@ -25,6 +25,8 @@ static const struct nb_explanation terms[] = {
 		"A failure, a signal or a time limit ended it. The figures are of the operations that were done; settling, closing and verifying may be missing.", "text, md"},
 	{"Shard", "which part of the operations this process did",
 		"Of --shard. Parts are numbered from 0; mininb processes with the other shards do the rest.", "text of jobs"},
+	{"Generator", "what one of several processes did that shared a run",
+		"Of merged shards, or of the ranks of MPI: operations, and when the process began and ended beside the others. With ranks the moments are on one clock: clock is how far the process's own clock was ahead of rank 0's.", "text of jobs"},
 	{"Processes", "processes that had the database open together",
 		"Their counts and histograms are merged. The CPU time and memory of each are not known.", "text of jobs"},
 	{"Keys", "how mininb makes a key from a record's number, and its length in bytes",

@@ -74,9 +74,9 @@ check_shard(const struct job_part *part)
 
 /** The loading is done whole by each process. */
 static uint32_t
-shards_of(const struct nb_job *job, const struct nb_group *group)
+shards_of(const struct nb_run *run, const struct nb_group *group)
 {
-	return group == job->load || job->shards == 0 ? 1 : job->shards;
+	return group == run->job->load || run_all_shards(run) == 0 ? 1 : run_all_shards(run);
 }
 
 /** Threads of all groups of the run, whose tables are kept until they are read back. */
@@ -197,8 +197,8 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 			run->options.steady.window_ns > 0,
 		.has_rivals = run->options.procs == 1 && all_threads(run) > 1,
 		.threads = threads,
-		.before = is_load ? 0 : threads * job->shard,
-		.of_all = threads * shards_of(job, group),
+		.before = is_load ? 0 : threads * run_own_shard(run),
+		.of_all = threads * shards_of(run, group),
 		.depth = depth_of(run, group),
 		.batch_bytes = group->batch_bytes,
 		.timeout_ticks = run->options.op_timeout_ns > 0

@@ -179,6 +179,11 @@ struct measurement {
 	uint64_t max_resident_bytes;
 	struct memory_use memory; /* of its control group */
 	uint64_t begun_at_ns;     /* of the first operation, CLOCK_REALTIME; 0: none */
+	/*
+	 * By which CLOCK_REALTIME was ahead of rank 0's. It is subtracted from begun_at_ns. Error 0:
+	 * the clocks were not compared.
+	 */
+	double clock_offset_ns, clock_error_ns;
 	double clock_drift; /* of the TSC, from before open until after close; clock_drift() */
 	uint64_t slept_ns;  /* in that, of the machine */
 	double floor_op_ns; /* what the harness takes for an operation on the null engine */
@@ -359,8 +364,22 @@ struct nb_run {
 	bool is_steady;
 	uint64_t steady_ns, steady_ops;     /* at the last look */
 	uint64_t interval_ns, interval_ops; /* at the end of the last interval */
+	uint64_t partial_ns;                /* at the last call of options.partial */
 	struct nb_histogram *interval_now, *interval_before;
 };
+
+/** The shard that the run does, of how many; 0 of 0: all operations. */
+static inline uint32_t
+run_own_shard(const struct nb_run *run)
+{
+	return run->options.shards > 0 ? run->options.shard : run->job->shard;
+}
+
+static inline uint32_t
+run_all_shards(const struct nb_run *run)
+{
+	return run->options.shards > 0 ? run->options.shards : run->job->shards;
+}
 
 /**
  * Check all that can be checked without touching the database, and take what that needs: the
@@ -630,6 +649,10 @@ job_done(const struct nb_run *run);
  */
 bool
 job_watch(struct nb_run *run, bool is_end);
+
+/** Call options.partial if that is due: the operations have gone on for now_ns (run_partial.c). */
+void
+job_tell_partial(struct nb_run *run, uint64_t now_ns);
 
 /** Their operations are about to begin, or have ended: for the sampler. */
 void

@@ -195,6 +195,8 @@ job_watch(struct nb_run *run, bool is_end)
 		(is_end && done > run->interval_ops);
 	if (every_ns > 0 && run->options.interval != NULL && is_due)
 		tell_interval(run, now_ns, done);
+	if (!is_end)
+		job_tell_partial(run, now_ns);
 	return !is_end && look_steady(run, now_ns, done);
 }
 

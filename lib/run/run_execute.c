@@ -104,6 +104,7 @@ watch_anew(struct nb_run *run)
 	for (size_t p = 0; p < run->active_count; p++)
 		gate->workers += run->active[p]->plan.threads;
 	run->interval_ns = run->interval_ops = run->steady_ns = run->steady_ops = 0;
+	run->partial_ns = 0;
 	run->is_steady = run->was_cut = false;
 	run->used = (struct system_counts){0};
 	run->used_ns = run->told_life = 0;

@@ -411,18 +411,35 @@ is_read_back_now(const struct nb_run *run)
 	return false;
 }
 
+/** Asks options.start until it knows the moment. It has asked for the measured operations only. */
+static void
+ask_start(struct nb_run *run)
+{
+	struct job_gate *gate = &run->shared->gate;
+	struct timespec pause = {.tv_nsec = 1000 * 1000};
+	if (run->options.start == NULL || !run->is_measured || run->measured.begun_at_ns > 0)
+		return;
+	while (!stop_requested() &&
+		(gate->start_at_ns = run->options.start(run->options.start_arg)) == 0) {
+		nanosleep(&pause, NULL);
+		run_tell(run, 0, 0);
+	}
+}
+
 /**
  * Waits until shortly before the moment at which the operations shall begin. The threads of the
- * pool sleep meanwhile. Being late is a failure: the other parts of the run have begun.
+ * pool sleep meanwhile. Being late is a failure if the user chose the moment: the other parts of
+ * the run have begun.
  */
 static int
 await_start(struct nb_run *run)
 {
 	enum { LEAD_NS = 20 * 1000 * 1000, PIECE_NS = 50 * 1000 * 1000 };
+	ask_start(run);
 	uint64_t start = run->shared->gate.start_at_ns, now = clock_real_ns();
 	if (start == 0)
 		return NB_OK;
-	if (start < now)
+	if (start < now && run->options.start == NULL)
 		return error_set(NB_FAIL,
 			"start-at: that moment was %.1f s before all threads were ready; choose a later one",
 			(double)(now - start) / 1e9);
