@@ -31,7 +31,7 @@
 
 #include "clock.h"
 
-enum { ONE_REQUEST_NS = 250 * 1000 * 1000, HOLD_S = 5, LOOK_MS = 1000, STOP_LOOK_MS = 100 };
+enum { ONE_REQUEST_NS = 250 * 1000 * 1000, HOLD_S = 5, STOP_LOOK_MS = 100 };
 #define CHILD_HOLD_NS UINT64_C(2000000000)
 
 static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
@@ -163,15 +163,17 @@ pass_on(struct passed *passed, pid_t child)
 }
 
 int
-interrupt_wait(pid_t child, void (*look)(void *arg, bool is_stopping), void *arg)
+interrupt_wait(pid_t child, int (*look)(void *arg, bool is_stopping), void *arg)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, child, 0), status;
 	struct passed passed = {0};
 	while (waitpid(child, &status, WNOHANG) != child) {
 		pass_on(&passed, child);
-		look(arg, passed.requests > 0);
+		int wait_ms = look(arg, passed.requests > 0);
 		struct pollfd wait = {.fd = pidfd, .events = POLLIN};
-		poll(&wait, 1, pidfd < 0 || passed.requests > 0 ? STOP_LOOK_MS : LOOK_MS);
+		if ((pidfd < 0 || passed.requests > 0) && wait_ms > STOP_LOOK_MS)
+			wait_ms = STOP_LOOK_MS;
+		poll(&wait, 1, wait_ms);
 	}
 	if (pidfd >= 0)
 		close(pidfd);

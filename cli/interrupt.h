@@ -22,9 +22,12 @@ interrupt_reason(void);
 
 /**
  * Waits until the child ends; returns its status as of waitpid(). Passes requests on to it, and
- * kills it if it does not end soon after a second request. Calls `look` about once a second.
+ * kills it if it does not end soon after a second request. Calls `look`, which returns after how
+ * many ms it has to be called again; INTERRUPT_LOOK_MS disturbs no measurement.
  */
 int
-interrupt_wait(pid_t child, void (*look)(void *arg, bool is_stopping), void *arg);
+interrupt_wait(pid_t child, int (*look)(void *arg, bool is_stopping), void *arg);
+
+enum { INTERRUPT_LOOK_MS = 1000 };
 
 #endif /* CLI_INTERRUPT_H */

@@ -22,6 +22,7 @@
 #include "message.h"
 #include "options.h"
 #include "output.h"
+#include "ranks.h"
 
 /**
  * Opens descriptors 0, 1 and 2 if they are closed: the next file that a program opens gets the
@@ -58,7 +59,10 @@ do_action(const struct options *options)
 	if (action->operand != NULL && action->operand[0] != '[' && options->operand == NULL)
 		return message_usage("%s: %s is missing (mininb %s %s)", action->name,
 			action->operand, action->name, action->operand);
-	int status = output_check(options);
+	int status;
+	bool is_silent = ranks_are_launched(options, &status) && ranks_is_silent();
+	if (status == STATUS_DONE && !is_silent)
+		status = output_check(options);
 	return status == STATUS_DONE ? action->run(options) : status;
 }
 

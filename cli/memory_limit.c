@@ -97,11 +97,12 @@ be_null(const struct options *options, run_fn run, const struct nb_memory_group 
 	ending_end(status);
 }
 
-static void
+static int
 look(void *arg, bool is_stopping)
 {
 	(void)arg;
 	(void)is_stopping;
+	return INTERRUPT_LOOK_MS;
 }
 
 /** The most that it used; *bytes is 0 if it did not run to its end. */

@@ -21,6 +21,7 @@
 #include "progress.h"
 
 static bool is_quiet;
+static const char *sender = "";
 
 static const struct {
 	int code, status;
@@ -55,8 +56,14 @@ put_line(const char *prefix, const char *fmt, va_list args)
 	fflush(nb_stdout()); /* main() checks at the end whether all of it was written */
 	flockfile(stderr);
 	progress_clear();
-	fprintf(stderr, "mininb: %s%s\n", prefix, text);
+	fprintf(stderr, "mininb: %s%s%s\n", sender, prefix, text);
 	funlockfile(stderr);
+}
+
+void
+message_set_sender(const char *text)
+{
+	sender = text;
 }
 
 void

@@ -29,6 +29,10 @@ struct failure {
 void
 failure_keep(struct failure *failure, int code);
 
+/** Puts `sender`, which is kept by the caller, before the text of each message. */
+void
+message_set_sender(const char *sender);
+
 /** "mininb: <text>". */
 void
 message_error(const char *fmt, ...) NB_PRINTF(1, 2);

@@ -161,6 +161,13 @@ output_begin(const struct options *options)
 	return message_failed("cannot open /dev/null: %s", strerror(errno));
 }
 
+void
+output_silence(void)
+{
+	if (nowhere == NULL)
+		nowhere = fopen("/dev/null", "we");
+}
+
 FILE *
 output_text(void)
 {

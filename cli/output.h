@@ -23,6 +23,10 @@ output_check(const struct options *options);
 int
 output_begin(const struct options *options);
 
+/** From now on reports go nowhere: another process prints them. */
+void
+output_silence(void);
+
 /** The stream for reports: stdout, or /dev/null with --output=-. */
 FILE *
 output_text(void);

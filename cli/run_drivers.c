@@ -35,6 +35,7 @@
 #include "message.h"
 #include "output.h"
 #include "progress.h"
+#include "ranks.h"
 
 enum { OPAQUE_FACTOR = 6 };
 #define PAUSE_NS UINT64_C(3000000000) /* longer than any delay between two looks */
@@ -264,14 +265,14 @@ be_child(const struct options *options, run_fn run, const char *driver, pid_t pa
 	struct run_sink sink = {.progress = beat, .summary = &shared->summary};
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	ending_begin();
-	if (getppid() != parent)
-		ending_end(STATUS_FAILED); /* the parent died */
+	if (getppid() != parent || (options->is_rank && !ranks_enter_child(parent)))
+		ending_end(STATUS_FAILED); /* the parent died, or cannot go on */
 	if (options->memory != NULL) {
 		int status = message_last_failure(nb_memory_group_enter(options->memory));
 		if (status != STATUS_DONE)
 			ending_end(status);
 	}
-	show = progress_of(options);
+	show = options->is_rank && ranks_is_silent() ? NULL : progress_of(options);
 	int status = message_last_failure(nb_results_new(&sink.results));
 	if (status == STATUS_DONE) {
 		status = run_here(options, run, driver, &sink);
@@ -287,17 +288,17 @@ be_child(const struct options *options, run_fn run, const char *driver, pid_t pa
 /** The progress of a child, as the parent saw it. */
 struct watch {
 	pid_t pid;
+	const struct options *options;
 	uint64_t hang_after_ns, beats, beat_ns, looked_ns;
 	uint64_t hung_s; /* it was killed after so long without progress; 0: it was not */
 };
 
-static void
+static int
 look(void *arg, bool is_stopping)
 {
 	struct watch *watch = arg;
 	uint64_t now = clock_now_ns();
 	uint64_t seen = __atomic_load_n(&shared->beats, __ATOMIC_ACQUIRE);
-	(void)is_stopping;
 	if (now - watch->looked_ns > PAUSE_NS) /* both were stopped, for example by ^Z */
 		watch->beat_ns += now - watch->looked_ns;
 	watch->looked_ns = now;
@@ -311,6 +312,8 @@ look(void *arg, bool is_stopping)
 		watch->hung_s = (now - watch->beat_ns) / 1000000000u;
 		kill(watch->pid, SIGKILL);
 	}
+	return watch->options->is_rank ? ranks_look(watch->options, watch->pid, is_stopping)
+				       : INTERRUPT_LOOK_MS;
 }
 
 /** Reports the end of a child that did not report it itself. Returns its exit status. */
@@ -380,14 +383,25 @@ run_in_group(const struct options *options, run_fn run, const char *driver,
 			close(fd);
 		return STATUS_FAILED;
 	}
-	struct watch watch = {.pid = pid, .hang_after_ns = options->hang_after_ns};
+	struct watch watch = {
+		.pid = pid, .options = options, .hang_after_ns = options->hang_after_ns};
 	watch.beat_ns = watch.looked_ns = clock_now_ns();
+	int joined = options->is_rank ? ranks_join(options) : STATUS_DONE;
 	int status = interrupt_wait(pid, look, &watch);
+	if (joined != STATUS_DONE) {
+		close(fd);
+		return joined;
+	}
 	*summary = shared->summary;
 	if (options->memory != NULL && nb_memory_group_kills(options->memory) > 0)
 		status = report_limit(options, driver, status, summary);
 	else
 		status = report_end(driver, status, watch.hung_s, summary);
+	if (options->is_rank) {
+		status = ranks_end(options, status, summary->end, fd, results);
+		close(fd);
+		return status;
+	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	int taken = message_last_failure(
 		output_take(results, path, summary->driver, summary->end));
@@ -402,7 +416,13 @@ run_child(const struct options *options, run_fn run, const char *driver,
 	struct options own = *options;
 	struct nb_memory_group *group;
 	char name[sizeof(summary->driver)];
-	int status = memory_limit_begin(&group, options, run);
+	int status = STATUS_DONE;
+	own.is_rank = ranks_are_launched(options, &status);
+	if (status == STATUS_DONE && own.is_rank)
+		status = ranks_prepare();
+	if (status != STATUS_DONE)
+		return status;
+	status = memory_limit_begin(&group, options, run);
 	if (status != STATUS_DONE) { /* for the table of all engines */
 		snprintf(summary->driver, sizeof(summary->driver), "%s",
 			engine_name(driver, name, sizeof(name)));
@@ -481,12 +501,18 @@ run_and_write(const struct options *options, run_fn run, const struct drivers *d
 		status = message_last_failure(nb_results_new(&sink.results));
 	if (status != STATUS_DONE)
 		return status;
-	status = drivers->count > 1 || options->memory_bytes > 0 ||
+	bool are_ranks = ranks_are_launched(options, &status);
+	if (status != STATUS_DONE) {
+		nb_results_delete(sink.results);
+		return status;
+	}
+	status = drivers->count > 1 || options->memory_bytes > 0 || are_ranks ||
 			options_were_given(options, "hang-after")
 		? run_apart(options, run, drivers, sink.results)
 		: run_here(options, run, drivers->names[0], &sink);
 	if (nb_results_count(sink.results) > 0)
 		status = output_finish(options, sink.results, status);
+	ranks_leave(status);
 	nb_results_delete(sink.results);
 	return status;
 }

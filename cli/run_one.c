@@ -17,6 +17,7 @@
 #include "message.h"
 #include "output.h"
 #include "progress.h"
+#include "ranks.h"
 
 /*
  * The choices of --durability (auto|none|process|periodic|commit), --settle and --clock count
@@ -95,6 +96,8 @@ run_options_of(
 		if (run->report_interval == 0)
 			run->report_interval = 1;
 	}
+	if (options->is_rank)
+		ranks_set_run(run);
 	if (options->start_at != NULL &&
 		nb_parse_moment(&run->start_at_ns, options->start_at) < 0)
 		return message_usage("--start-at: %s", nb_error_text());

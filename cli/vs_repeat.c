@@ -165,18 +165,20 @@ be_step(char **words, int errors, pid_t parent)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	nb_launch_forget(); /* its runs are not those of ranks */
 	if (getppid() == parent && dup2(null, STDIN_FILENO) >= 0 &&
 		dup2(null, STDOUT_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0)
 		execv("/proc/self/exe", words);
 	_exit(STATUS_FAILED);
 }
 
-static void
+static int
 look(void *arg, bool is_stopping)
 {
 	const struct vs_repetition *repetition = arg;
 	if (repetition->tick != NULL && !is_stopping)
 		repetition->tick(repetition->tick_arg);
+	return INTERRUPT_LOOK_MS;
 }
 
 /** Shows its standard error, each line indented, and appends its first message to `end`. */

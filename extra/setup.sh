@@ -59,6 +59,10 @@ rustc             | an example of a plugin is in Rust
 cargo             | what builds it, without a network
 libjudy-dev       | the engine of the tutorial
 check             | unit tests in C
+libopenmpi-dev    | ranks of one run, by Open MPI
+openmpi-bin       | its mpirun
+libmpich-dev      | ranks of one run, by MPICH
+mpich             | its mpirun
 git               | which files are ours, for the tests that look at each of them
 bats              | tests of the program as a user runs it
 jq                | figures of results in the tests of the program

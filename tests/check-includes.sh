@@ -7,7 +7,7 @@
 #     plugins  mininb/engine.h, mininb/wire.h, the headers of common/ and remote/, their own;
 #              nothing else of ours
 #     include  the public headers; engine.h none but the two of the C library
-#     lib      base <- target <- workload <- run <- report <- check <- crash <- serve:
+#     lib      base <- target <- workload <- run <- report <- ranks <- check <- crash <- serve:
 #              each may use those before it. serve has the other end of a connection that
 #              plugins/remote makes, and may use what both ends share
 #
@@ -116,9 +116,10 @@ violations=$(
 	check_lib workload target base
 	check_lib run workload target base
 	check_lib report run workload target base
-	check_lib check report run workload target base
-	check_lib crash check report run workload target base
-	check_lib serve crash check report run workload target base
+	check_lib ranks report run workload target base
+	check_lib check ranks report run workload target base
+	check_lib crash check ranks report run workload target base
+	check_lib serve crash check ranks report run workload target base
 )
 if [ -n "$violations" ]; then
 	printf '%s\n' "$violations"

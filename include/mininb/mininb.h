@@ -198,6 +198,7 @@ nb_nearest(const char *word, const char *const *candidates, size_t count);
 #include <mininb/crash.h>
 #include <mininb/files.h>
 #include <mininb/matrix.h>
+#include <mininb/ranks.h>
 #include <mininb/serve.h>
 
 #endif /* MININB_MININB_H */

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Messages by MPI. This file is compiled for each MPI that the machine has; the program links
+ * none of them.
+ *
+ * All calls are nonblocking, so nobody spins: a collective call of MPI keeps a CPU busy until the
+ * last rank has come, which would disturb those that still measure. A message that is received is
+ * matched first (MPI_Improbe), so a sender that dies in the middle of one cannot make this rank
+ * wait for it.
+ */
+#include <limits.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "link.h"
+
+/** A message on its way, out or in. */
+struct transfer {
+	struct transfer *next;
+	MPI_Request request;
+	int peer;
+	size_t size;
+	char *bytes;
+};
+
+static struct transfer *sends, *receives;
+static size_t send_count;
+
+static const char *
+open_link(uint32_t *rank, uint32_t *ranks)
+{
+	int own, all, given;
+	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS)
+		return "MPI_Init_thread failed";
+	if (MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
+		MPI_Comm_rank(MPI_COMM_WORLD, &own) != MPI_SUCCESS ||
+		MPI_Comm_size(MPI_COMM_WORLD, &all) != MPI_SUCCESS)
+		return "MPI_COMM_WORLD cannot be used";
+	*rank = (uint32_t)own;
+	*ranks = (uint32_t)all;
+	return NULL;
+}
+
+static struct transfer *
+new_transfer(int peer, size_t size)
+{
+	struct transfer *transfer = calloc(1, sizeof(*transfer));
+	char *bytes = malloc(size + 1);
+	if (transfer == NULL || bytes == NULL || size > INT_MAX) {
+		free(transfer);
+		free(bytes);
+		return NULL;
+	}
+	*transfer = (struct transfer){.peer = peer, .size = size, .bytes = bytes};
+	return transfer;
+}
+
+static void
+delete_transfer(struct transfer *transfer)
+{
+	free(transfer->bytes);
+	free(transfer);
+}
+
+/** Takes those out that are complete. A send that failed is lost: its receiver is. */
+static size_t
+pending_sends(void)
+{
+	for (struct transfer **at = &sends; *at != NULL;) {
+		struct transfer *transfer = *at;
+		int is_done = 0;
+		int rc = MPI_Test(&transfer->request, &is_done, MPI_STATUS_IGNORE);
+		if (rc == MPI_SUCCESS && !is_done) {
+			at = &transfer->next;
+			continue;
+		}
+		*at = transfer->next;
+		delete_transfer(transfer);
+		send_count--;
+	}
+	return send_count;
+}
+
+static int
+send_message(uint32_t to, const void *bytes, size_t size)
+{
+	struct transfer *transfer = new_transfer((int)to, size);
+	if (transfer == NULL)
+		return -1;
+	memcpy(transfer->bytes, bytes, size);
+	if (MPI_Isend(transfer->bytes, (int)size, MPI_BYTE, (int)to, 0, MPI_COMM_WORLD,
+		    &transfer->request) != MPI_SUCCESS) {
+		delete_transfer(transfer);
+		return -1;
+	}
+	transfer->next = sends;
+	sends = transfer;
+	send_count++;
+	return 0;
+}
+
+/** Begins to receive the next message, if there is one. Returns -1 on a failure. */
+static int
+begin_receive(void)
+{
+	int is_there = 0, size = 0;
+	MPI_Message message;
+	MPI_Status status;
+	if (MPI_Improbe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &is_there, &message, &status) !=
+		MPI_SUCCESS)
+		return -1;
+	if (!is_there)
+		return 0;
+	if (MPI_Get_count(&status, MPI_BYTE, &size) != MPI_SUCCESS || size < 0)
+		return -1;
+	struct transfer *transfer = new_transfer(status.MPI_SOURCE, (size_t)size);
+	if (transfer == NULL)
+		return -1;
+	if (MPI_Imrecv(transfer->bytes, size, MPI_BYTE, &message, &transfer->request) !=
+		MPI_SUCCESS) {
+		delete_transfer(transfer);
+		return -1;
+	}
+	struct transfer **end = &receives;
+	while (*end != NULL)
+		end = &(*end)->next;
+	*end = transfer;
+	return 0;
+}
+
+static int
+receive_message(uint32_t *from, void **bytes, size_t *size)
+{
+	int rc = begin_receive();
+	for (struct transfer **at = &receives; *at != NULL; at = &(*at)->next) {
+		struct transfer *transfer = *at;
+		int is_done = 0;
+		if (MPI_Test(&transfer->request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+			rc = -1;
+		if (!is_done)
+			continue;
+		*at = transfer->next;
+		*from = (uint32_t)transfer->peer;
+		*bytes = transfer->bytes;
+		*size = transfer->size;
+		free(transfer);
+		return 1;
+	}
+	return rc;
+}
+
+static void
+close_link(void)
+{
+	MPI_Finalize();
+}
+
+static void
+abort_link(int status)
+{
+	MPI_Abort(MPI_COMM_WORLD, status);
+}
+
+/** The only symbol that is exported; see LINK_SYMBOL. */
+__attribute__((visibility("default"))) const struct link_calls *
+mininb_link(void);
+
+const struct link_calls *
+mininb_link(void)
+{
+	static const struct link_calls calls = {.abi = LINK_ABI,
+		.open = open_link,
+		.send = send_message,
+		.receive = receive_message,
+		.pending = pending_sends,
+		.close = close_link,
+		.abort = abort_link};
+	return &calls;
+}

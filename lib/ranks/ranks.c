@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Ranks that do one run together. Rank 0 knows the state of all; the others know rank 0 only. So a
+ * run costs rank 0 a few messages for each rank, and no rank waits for another one while it
+ * measures: there is no barrier, but a moment at which all begin.
+ *
+ * A rank that is silent for too long is lost. Launchers usually end all ranks before that.
+ */
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "ranks/ranks.h"
+
+#define SILENCE_NS UINT64_C(30000000000)
+#define STOPPED_SILENCE_NS \
+	UINT64_C(3000000000) /* while they stop: the launcher may kill all soon */
+#define BEAT_NS UINT64_C(500000000)
+#define PAUSE_NS UINT64_C(3000000000) /* between two polls: the process was stopped */
+#define QUIET_NS UINT64_C(5000000)    /* after a ping without another one: there are no more */
+#define ANSWER_NS UINT64_C(400000000) /* Open MPI gives 1 s from SIGTERM to SIGKILL */
+
+enum { LEAVE_S = 5 };
+
+/* From the agreement to the begin: messages arrive, and processes that sleep 1 ms at a time see them. */
+#define LEAD_NS UINT64_C(200000000)
+#define LEAD_RANK_NS UINT64_C(100000)
+
+/* ---- messages ---- */
+
+void
+ranks_send(struct nb_ranks *ranks, uint32_t to, enum message_kind kind, uint64_t number,
+	const char *bytes, size_t size)
+{
+	struct message head = {.kind = kind, .number = number};
+	char *message = malloc(sizeof(head) + size);
+	if (message == NULL) {
+		ranks->is_broken = true;
+		return;
+	}
+	memcpy(message, &head, sizeof(head));
+	if (size > 0)
+		memcpy(message + sizeof(head), bytes, size);
+	if (ranks->link->send(to, message, sizeof(head) + size) != 0)
+		ranks->is_broken = true;
+	free(message);
+}
+
+static void
+send_all(struct nb_ranks *ranks, enum message_kind kind)
+{
+	for (uint32_t k = 1; k < ranks->count; k++)
+		if (!ranks->of[k].is_lost)
+			ranks_send(ranks, k, kind, 0, NULL, 0);
+}
+
+static void
+describe(struct nb_ranks *ranks, uint32_t k, const char *end)
+{
+	const char *host = ranks->of[k].host;
+	snprintf(ranks->failure, sizeof(ranks->failure), "rank %" PRIu32 " (%s): %s", k,
+		host[0] != '\0' ? host : "host unknown", end);
+}
+
+/** Keeps the first failure, and ends the run of all ranks. What they do after that is no failure. */
+static void
+note_failure(struct nb_ranks *ranks, uint32_t k, int status, const char *end)
+{
+	if (status == 0 || ranks->is_stopping)
+		return;
+	ranks->failure_status = status;
+	describe(ranks, k, end[0] != '\0' ? end : "failed");
+	nb_ranks_stop(ranks);
+}
+
+/** A failure to copy it loses the older one, too, which only a partial result needs. */
+static void
+keep_json(struct rank *rank, const char *json, size_t size)
+{
+	free(rank->json);
+	rank->json = malloc(size + 1);
+	rank->json_size = rank->json != NULL ? size : 0;
+	if (rank->json != NULL && size > 0)
+		memcpy(rank->json, json, size);
+}
+
+static void
+note_end(struct nb_ranks *ranks, uint32_t k, int status, const char *bytes, size_t size)
+{
+	struct rank *rank = &ranks->of[k];
+	if (size < END_SIZE)
+		return;
+	rank->has_ended = rank->is_ready = true;
+	rank->status = status;
+	snprintf(rank->end, sizeof(rank->end), "%.*s", END_SIZE - 1, bytes);
+	if (size > END_SIZE)
+		keep_json(rank, bytes + END_SIZE, size - END_SIZE);
+	note_failure(ranks, k, status, rank->end);
+}
+
+/** Of rank 0: a message of rank k. */
+static void
+handle(struct nb_ranks *ranks, uint32_t k, const struct message *head, const char *bytes,
+	size_t size)
+{
+	struct rank *rank = &ranks->of[k];
+	switch (head->kind) {
+	case MESSAGE_HELLO:
+		snprintf(rank->host, sizeof(rank->host), "%.*s", (int)size, bytes);
+		break;
+	case MESSAGE_READY:
+		rank->is_ready = true;
+		break;
+	case MESSAGE_PONG:
+		ranks->pong_ns = head->number;
+		break;
+	case MESSAGE_HERE:
+		rank->has_answered = true;
+		rank->is_suspect = false;
+		break;
+	case MESSAGE_PARTIAL:
+		keep_json(rank, bytes, size);
+		ranks->news++;
+		break;
+	case MESSAGE_BYE:
+		rank->has_left = true;
+		break;
+	case MESSAGE_END:
+		note_end(ranks, k, (int)head->number, bytes, size);
+		break;
+	default: /* a beat */
+		break;
+	}
+}
+
+/** Of the others: a message of rank 0. */
+static void
+obey(struct nb_ranks *ranks, const struct message *head)
+{
+	switch (head->kind) {
+	case MESSAGE_PING:
+		ranks_send(ranks, 0, MESSAGE_PONG, clock_real_ns(), NULL, 0);
+		ranks->attend_ns = clock_monotonic() + QUIET_NS;
+		break;
+	case MESSAGE_START:
+		ranks->start_ns = head->number;
+		break;
+	case MESSAGE_STOP:
+		ranks->is_stopping = true;
+		ranks_send(ranks, 0, MESSAGE_HERE, 0, NULL, 0);
+		break;
+	case MESSAGE_OVER:
+		ranks->is_over = true;
+		break;
+	default:
+		break;
+	}
+}
+
+bool
+ranks_receive(struct nb_ranks *ranks)
+{
+	uint32_t from = 0;
+	void *bytes = NULL;
+	size_t size = 0;
+	struct message head;
+	int rc = ranks->link->receive(&from, &bytes, &size);
+	ranks->is_broken |= rc < 0;
+	if (rc <= 0)
+		return false;
+	if (size >= sizeof(head) && from < ranks->count) {
+		memcpy(&head, bytes, sizeof(head));
+		const char *rest = (const char *)bytes + sizeof(head);
+		ranks->of[ranks->own == 0 ? from : 0].heard_ns = clock_monotonic();
+		if (ranks->own == 0)
+			handle(ranks, from, &head, rest, size - sizeof(head));
+		else
+			obey(ranks, &head);
+	}
+	free(bytes);
+	return true;
+}
+
+/* ---- joining and leaving ---- */
+
+static uint32_t
+known_ranks(const struct nb_ranks *ranks)
+{
+	return ranks->own == 0 ? ranks->count : 1;
+}
+
+static void
+delete_ranks(struct nb_ranks *ranks)
+{
+	for (uint32_t k = 0; ranks->of != NULL && k < known_ranks(ranks); k++)
+		free(ranks->of[k].json);
+	free(ranks->of);
+	free(ranks);
+}
+
+static void
+say_hello(struct nb_ranks *ranks)
+{
+	char host[HOST_SIZE] = "";
+	if (gethostname(host, sizeof(host) - 1) != 0)
+		host[0] = '\0';
+	if (ranks->own == 0)
+		memcpy(ranks->of[0].host, host, sizeof(host));
+	else
+		ranks_send(ranks, 0, MESSAGE_HELLO, 0, host, strlen(host));
+}
+
+int
+nb_ranks_join(struct nb_ranks **out, const struct nb_launch *launch, uint64_t silence_ns)
+{
+	struct nb_ranks *ranks = calloc(1, sizeof(*ranks));
+	if (ranks == NULL)
+		return error_memory();
+	ranks->own = launch->rank;
+	ranks->count = launch->ranks;
+	ranks->silence_ns = silence_ns > 0 ? silence_ns : SILENCE_NS;
+	ranks->of = calloc(known_ranks(ranks), sizeof(*ranks->of));
+	int rc = ranks->of != NULL ? ranks_open_link(ranks, launch) : error_memory();
+	if (rc != NB_OK) {
+		delete_ranks(ranks);
+		return rc;
+	}
+	for (uint32_t k = 0; k < known_ranks(ranks); k++)
+		ranks->of[k].heard_ns = clock_monotonic();
+	say_hello(ranks);
+	*out = ranks;
+	return NB_OK;
+}
+
+static bool
+has_lost(const struct nb_ranks *ranks)
+{
+	for (uint32_t k = 0; k < known_ranks(ranks); k++)
+		if (ranks->of[k].is_lost)
+			return true;
+	return ranks->is_broken;
+}
+
+/** Of rank 0: whether all others have sent their last message. */
+static bool
+have_left(const struct nb_ranks *ranks)
+{
+	for (uint32_t k = 1; ranks->own == 0 && k < ranks->count; k++)
+		if (!ranks->of[k].has_left)
+			return false;
+	return true;
+}
+
+/** Until all messages have arrived: MPI complains about those that nobody receives. */
+static void
+exchange_last(struct nb_ranks *ranks)
+{
+	struct timespec pause = {.tv_nsec = 1000 * 1000};
+	uint64_t begin = clock_monotonic();
+	if (ranks->own != 0)
+		ranks_send(ranks, 0, MESSAGE_BYE, 0, NULL, 0);
+	while ((ranks->link->pending() > 0 || !have_left(ranks)) &&
+		clock_monotonic() - begin < LEAVE_S * UINT64_C(1000000000)) {
+		while (ranks_receive(ranks))
+			;
+		nanosleep(&pause, NULL);
+	}
+}
+
+void
+nb_ranks_leave(struct nb_ranks *ranks, int status)
+{
+	if (ranks->own == 0)
+		send_all(ranks, MESSAGE_OVER);
+	if (!has_lost(ranks))
+		exchange_last(ranks);
+	/* A launcher that dies meanwhile, or has begun to kill all, may leave MPI waiting. */
+	signal(SIGALRM, SIG_DFL);
+	alarm(LEAVE_S);
+	if (has_lost(ranks)) /* MPI would wait for it for ever */
+		ranks->link->abort(status != 0 ? status : 1);
+	ranks->link->close();
+	alarm(0);
+	delete_ranks(ranks);
+}
+
+/* ---- while it goes on ---- */
+
+/** After this process was stopped, it does not know yet who is silent. */
+static void
+note_poll(struct nb_ranks *ranks, uint64_t now_ns)
+{
+	uint64_t gap_ns = now_ns - ranks->polled_ns;
+	for (uint32_t k = 0;
+		ranks->polled_ns > 0 && gap_ns > PAUSE_NS && k < known_ranks(ranks); k++)
+		ranks->of[k].heard_ns += gap_ns;
+	ranks->polled_ns = now_ns;
+}
+
+static void
+beat(struct nb_ranks *ranks, uint64_t now_ns)
+{
+	if (now_ns - ranks->beat_ns < BEAT_NS)
+		return;
+	ranks->beat_ns = now_ns;
+	if (ranks->own == 0)
+		send_all(ranks, MESSAGE_BEAT);
+	else
+		ranks_send(ranks, 0, MESSAGE_BEAT, 0, NULL, 0);
+}
+
+static void
+lose(struct nb_ranks *ranks, uint32_t k, uint64_t silent_ns)
+{
+	struct rank *rank = &ranks->of[k];
+	rank->is_lost = true;
+	rank->status = 1;
+	snprintf(rank->end, sizeof(rank->end),
+		"has not been heard from for %.1f s, and counts as dead",
+		(double)silent_ns / 1e9);
+	if (ranks->own == 0)
+		note_failure(ranks, k, rank->status, rank->end);
+	else
+		ranks->is_stopping = ranks->is_over = true;
+}
+
+static void
+look_for_silent(struct nb_ranks *ranks, uint64_t now_ns)
+{
+	uint64_t most_ns = ranks->silence_ns;
+	if (ranks->is_stopping && most_ns > STOPPED_SILENCE_NS)
+		most_ns = STOPPED_SILENCE_NS;
+	for (uint32_t k = 0; k < known_ranks(ranks); k++) {
+		const struct rank *rank = &ranks->of[k];
+		if (k == ranks->own || rank->is_lost || now_ns < rank->heard_ns)
+			continue;
+		if (ranks->is_broken || now_ns - rank->heard_ns > most_ns)
+			lose(ranks, k, now_ns - rank->heard_ns);
+	}
+}
+
+/**
+ * A launcher stops all ranks when one has died, and does not say which. Those that live answer a
+ * request to stop at once.
+ */
+static void
+call_roll(struct nb_ranks *ranks, uint64_t now_ns)
+{
+	if (ranks->stopped_ns == 0 || ranks->was_roll_called ||
+		now_ns - ranks->stopped_ns < ANSWER_NS)
+		return;
+	ranks->was_roll_called = true;
+	for (uint32_t k = 1; k < ranks->count; k++) {
+		struct rank *rank = &ranks->of[k];
+		rank->is_suspect = !rank->has_ended && !rank->has_answered;
+	}
+}
+
+static void
+agree_start(struct nb_ranks *ranks)
+{
+	for (uint32_t k = 0; k < ranks->count; k++)
+		if (!ranks->of[k].is_ready || ranks->of[k].has_ended)
+			return;
+	ranks_compare_clocks(ranks, false);
+	ranks->start_ns = clock_real_ns() + LEAD_NS + ranks->count * LEAD_RANK_NS;
+	for (uint32_t k = 1; k < ranks->count; k++)
+		ranks_send(ranks, k, MESSAGE_START,
+			ranks->start_ns + (uint64_t)(int64_t)ranks->of[k].before.ns, NULL, 0);
+}
+
+/** When all have ended, their clocks are compared again: they may have moved. */
+static void
+look_for_end(struct nb_ranks *ranks)
+{
+	for (uint32_t k = 0; k < ranks->count; k++)
+		if (!ranks->of[k].has_ended && !ranks->of[k].is_lost)
+			return;
+	if (ranks->start_ns > 0 && ranks->failure_status == 0)
+		ranks_compare_clocks(ranks, true);
+	ranks->is_over = true;
+}
+
+void
+nb_ranks_poll(struct nb_ranks *ranks)
+{
+	note_poll(ranks, clock_monotonic());
+	while (ranks_receive(ranks))
+		;
+	while (clock_monotonic() < ranks->attend_ns && !ranks->is_broken)
+		if (!ranks_receive(ranks))
+			sched_yield();
+	uint64_t now_ns = clock_monotonic();
+	ranks->link->pending();
+	beat(ranks, now_ns);
+	look_for_silent(ranks, now_ns);
+	if (ranks->own != 0)
+		return;
+	call_roll(ranks, now_ns);
+	if (ranks->start_ns == 0 && !ranks->is_stopping)
+		agree_start(ranks);
+	if (!ranks->is_over)
+		look_for_end(ranks);
+}
+
+void
+nb_ranks_ready(struct nb_ranks *ranks)
+{
+	if (ranks->own == 0)
+		ranks->of[0].is_ready = true;
+	else
+		ranks_send(ranks, 0, MESSAGE_READY, 0, NULL, 0);
+}
+
+uint64_t
+nb_ranks_start_ns(const struct nb_ranks *ranks)
+{
+	return ranks->start_ns;
+}
+
+int
+nb_ranks_is_stopping(const struct nb_ranks *ranks)
+{
+	return ranks->is_stopping;
+}
+
+void
+nb_ranks_stop(struct nb_ranks *ranks)
+{
+	if (ranks->own == 0 && !ranks->is_stopping) {
+		ranks->stopped_ns = clock_monotonic();
+		send_all(ranks, MESSAGE_STOP);
+	}
+	ranks->is_stopping = true;
+}
+
+int
+nb_ranks_tell_partial(struct nb_ranks *ranks, const char *json, size_t size)
+{
+	if (ranks->own == 0) {
+		keep_json(&ranks->of[0], json, size);
+		ranks->news++;
+	} else {
+		ranks_send(ranks, 0, MESSAGE_PARTIAL, 0, json, size);
+	}
+	return ranks->is_broken ? error_set(NB_FAIL, "MPI cannot send a message") : NB_OK;
+}
+
+int
+nb_ranks_tell_end(
+	struct nb_ranks *ranks, int status, const char *end, const char *json, size_t size)
+{
+	char *bytes = calloc(1, END_SIZE + size);
+	if (bytes == NULL)
+		return error_memory();
+	snprintf(bytes, END_SIZE, "%s", end);
+	if (size > 0)
+		memcpy(bytes + END_SIZE, json, size);
+	if (ranks->own == 0)
+		note_end(ranks, 0, status, bytes, END_SIZE + size);
+	else
+		ranks_send(ranks, 0, MESSAGE_END, (uint64_t)status, bytes, END_SIZE + size);
+	free(bytes);
+	return ranks->is_broken ? error_set(NB_FAIL, "MPI cannot send a message") : NB_OK;
+}
+
+int
+nb_ranks_is_over(const struct nb_ranks *ranks)
+{
+	return ranks->is_over;
+}
+
+uint32_t
+nb_ranks_news(const struct nb_ranks *ranks)
+{
+	return ranks->news;
+}
+
+const char *
+nb_ranks_failure(struct nb_ranks *ranks)
+{
+	if (ranks->failure_status != 0)
+		return ranks->failure;
+	for (uint32_t k = 1; k < ranks->count; k++) {
+		if (!ranks->of[k].is_suspect)
+			continue;
+		describe(ranks, k,
+			"did not answer when the launcher stopped all ranks, and may have died");
+		return ranks->failure;
+	}
+	return NULL;
+}
+
+int
+nb_ranks_status(const struct nb_ranks *ranks)
+{
+	return ranks->failure_status;
+}

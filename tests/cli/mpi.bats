@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# run under mpirun: the ranks of each MPI do one run together.
+# shellcheck disable=SC2154
+load helper
+
+job='--records=500 --count=4000 --read=50 --update=50 --seed=3'
+
+# The launcher of MPI $1 as an array, with $2 ranks.
+launcher()
+{
+	local name=mpirun.$1
+	command -v "$name" >/dev/null || skip "$name is not installed"
+	[[ -e $(dirname "$MININB")/../lib/mininb-$1.so ]] || skip "mininb was built without $1"
+	mpirun=("$name" -n "$2")
+	if [[ $1 == openmpi ]]; then
+		export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+		mpirun+=(--oversubscribe)
+	fi
+}
+
+# One process as a reference, with $1 threads, and $1 / 2 ranks of 2 threads by MPI $2.
+as_one_process()
+{
+	launcher "$2" $(($1 / 2))
+	# shellcheck disable=SC2086
+	mininb 0 run -d memory $job --threads="$1" --output=whole.json --quiet
+	# shellcheck disable=SC2086
+	run -0 --separate-stderr timeout -k 5 240 "${mpirun[@]}" "$MININB" run -d memory $job \
+		--threads=2 --output=r.json
+	equals "$(value_of r.json results.0.digest)" "$(value_of whole.json results.0.digest)"
+	equals "$(value_of r.json results.0.measured.ops)" 4000
+	equals "$(value_of r.json results.0.threads)" "$1"
+	equals "$(jq '.results | length' r.json)" 1
+	equals "$(jq '.results[0].generators | length' r.json)" $(($1 / 2))
+	equals "$(jq '[.results[0].generators[].ops] | add' r.json)" 4000
+	# each kind of operation as often as in one process, and each one timed
+	equals "$(jq -c '[.results[0].groups[0].operations[] | .ops]' r.json)" \
+		"$(jq -c '[.results[0].groups[0].operations[] | .ops]' whole.json)"
+	equals "$(jq '.results[0].service.count' r.json)" 4000
+	# all clocks are the same one here, so an offset beyond its error is wrong
+	equals "$(jq '[.results[0].generators[1:][] | .clock_error_ns > 0 and
+		((.clock_offset_ns // 0) | fabs) <= .clock_error_ns] | all' r.json)" true
+	contains "$output" "Generator         : 1/$(($1 / 2)) on "
+	contains "$output" 'by clocks that were compared to within'
+}
+
+@test "two ranks of Open MPI are one process with as many threads" {
+	as_one_process 4 openmpi
+}
+
+@test "four ranks of MPICH are one process with as many threads" {
+	as_one_process 8 mpich
+}
+
+@test "ranks begin at one moment, and due times count from it" {
+	launcher mpich 2
+	# shellcheck disable=SC2086
+	run -0 --separate-stderr timeout -k 5 240 "${mpirun[@]}" "$MININB" run -d memory \
+		--records=500 --count=400 --read=100 --rate=2000 --threads=1 --output=r.json
+	equals "$(jq '.results[0].response.count' r.json)" 400
+	equals "$(jq '.results[0].groups[0].rate_ops_s' r.json)" 4000
+}
+
+# Starts a long run of two ranks by MPI $1, until its first partial result has been written.
+start_long()
+{
+	launcher "$1" 2
+	timeout -k 5 240 "${mpirun[@]}" "$MININB" run -d memory --records=500 --duration=200s \
+		--read=100 --threads=1 --rate=200 --output=r.json >out 2>err 3>&- &
+	pid=$!
+	local i
+	for ((i = 0; i < 900; i++)); do
+		[[ ! -s r.json ]] || return 0
+		sleep 0.1
+	done
+	cat out err
+	return 1
+}
+
+# The process of rank 1 ($1 rank) or the child in which it runs the engine ($1 child).
+rank_one()
+{
+	local stat process parent wanted=1
+	for stat in /proc/[0-9]*/stat; do
+		process=${stat//[!0-9]/}
+		tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null |
+			grep -qxE '(OMPI_COMM_WORLD_RANK|PMI_RANK)=1' || continue
+		[[ $(readlink "/proc/$process/exe") == "$(readlink -f "$MININB")" &&
+			$(readlink "/proc/$process/cwd") == "$(pwd -P)" ]] || continue
+		parent=$(sed 's/.*) . \([0-9]*\).*/\1/' "$stat")
+		[[ $(readlink "/proc/$parent/exe") == "$(readlink -f "$MININB")" ]] &&
+			wanted=child || wanted=rank
+		[[ $wanted != "$1" ]] || echo "$process"
+	done 2>/dev/null
+}
+
+# mpirun ends with a failure; the result is partial and its end matches $1.
+ends_partial()
+{
+	local status=0
+	wait "$pid" || status=$?
+	pid=
+	((status != 0 && status != 124)) || {
+		cat out err
+		return 1
+	}
+	equals "$(value_of r.json results.0.measured.is_partial)" True
+	(($(value_of r.json results.0.measured.ops) > 0))
+	matches "$(value_of r.json results.0.end)" "$1"
+}
+
+# An engine that dies leaves its rank alive, which reports it.
+loses_an_engine()
+{
+	start_long "$1"
+	kill -KILL "$(rank_one child)"
+	ends_partial '^rank 1 \(.*\): killed by SIGKILL during run$'
+	contains "$(<out)" 'Partial           : yes'
+	contains "$(value_of r.json results.0.generators.1.end)" 'killed by SIGKILL'
+}
+
+@test "an engine that dies ends the run of all ranks, by name, with Open MPI" {
+	loses_an_engine openmpi
+}
+
+@test "an engine that dies ends the run of all ranks, by name, with MPICH" {
+	loses_an_engine mpich
+}
+
+# The launcher then kills all: what remains is the last partial result.
+@test "a rank that dies leaves a partial result with Open MPI" {
+	start_long openmpi
+	kill -KILL "$(rank_one rank)"
+	ends_partial '^(unfinished: |rank 1 \(.*\): did not answer)'
+}
+
+@test "a rank that dies leaves a partial result with MPICH" {
+	start_long mpich
+	kill -KILL "$(rank_one rank)"
+	ends_partial '^unfinished: '
+}
+
+@test "an MPI with another number of ranks than the launcher says is refused" {
+	local mpi prefix
+	for mpi in openmpi mpich; do
+		[[ -e $(dirname "$MININB")/../lib/mininb-$mpi.so ]] || continue
+		[[ $mpi == openmpi ]] && prefix=OMPI_COMM_WORLD || prefix=PMI
+		# shellcheck disable=SC2086
+		run -1 --separate-stderr env ${prefix}_RANK=0 ${prefix}_SIZE=2 "$MININB" \
+			run -d memory $job --output=r.json
+		contains "$stderr" "MPI ($mpi) has 1 ranks and this is rank 0, but the launcher's"
+		[[ ! -e r.json ]]
+	done
+}
+
+@test "ranks refuse options of one process, and --shard makes each one its own" {
+	export PMI_RANK=0 PMI_SIZE=2
+	# shellcheck disable=SC2086
+	refuses '--procs cannot be used under mpirun: start more ranks' run -d memory $job --procs=2
+	# shellcheck disable=SC2086
+	refuses '--driver: under mpirun' run -d memory,null $job
+	# shellcheck disable=SC2086
+	mininb 0 run -d memory $job --shard=0/2
+	contains "$output" 'Shard             : 0/2'
+	PMI_RANK=2 refuses 'PMI_RANK=2 and PMI_SIZE=2 are not a rank' run -d memory
+}
