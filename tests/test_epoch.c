@@ -118,6 +118,24 @@ TEST(readers_that_came_later_hold_nothing_up)
 	end();
 }
 
+TEST(a_stay_goes_on_where_the_last_one_was_until_somebody_reclaims)
+{
+	begin();
+	epoch_enter(reader);
+	uint64_t earlier = reader->active;
+	epoch_exit(reader);
+	epoch_enter(reader);
+	ck_assert(epoch_goes_on(reader, earlier));
+	epoch_exit(reader);
+	ck_assert(!epoch_goes_on(reader, earlier));
+	epoch_retire(writer, KIND, 1);
+	epoch_reclaim(writer);
+	epoch_enter(reader);
+	ck_assert(!epoch_goes_on(reader, earlier));
+	epoch_exit(reader);
+	end();
+}
+
 /* Each reader holds up what was retired while it was in, and what came after. */
 TEST(the_one_who_is_in_for_longest_decides)
 {

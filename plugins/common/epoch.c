@@ -258,6 +258,11 @@ stamp(struct epoch_slot *slot, uint64_t epoch)
  *
  * An older stay does no harm by being unknown to T when X was unlinked long ago: 1
  * holds for the first barrier after X was unlinked, and 3 from then on.
+ *
+ * 4. Let R of 3 be over, and R' a later stay of its session with the same e, which still has X
+ *    and asks epoch_goes_on(). The global epoch grows before the barrier, too. If the barrier's
+ *    moment is before R' asks, it finds a greater epoch than e. Else T sees the store of R', and X,
+ *    whose stamp is e or more as in 2, stays.
  */
 size_t
 epoch_reclaim(struct epoch_slot *slot)
@@ -269,6 +274,7 @@ epoch_reclaim(struct epoch_slot *slot)
 	if (slot->retired_count == 0 &&
 		__atomic_load_n(&epochs->orphan_count, __ATOMIC_RELAXED) == 0)
 		return 0;
+	__atomic_fetch_add(&epochs->global, 1, __ATOMIC_SEQ_CST);
 	if (!barrier(epochs))
 		return 0;
 	uint64_t oldest = oldest_active(epochs);

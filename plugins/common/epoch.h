@@ -79,6 +79,22 @@ epoch_enter(struct epoch_slot *slot)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+/**
+ * The session is in an epoch, and nobody has begun to reclaim since an earlier stay of that number
+ * began: what that stay found linked is still there, and stays so during this one. See
+ * epoch_reclaim().
+ */
+static inline bool
+epoch_goes_on(const struct epoch_slot *slot, uint64_t earlier)
+{
+#ifdef RACY_TSAN
+	uint64_t now = __atomic_load_n(slot->global, __ATOMIC_SEQ_CST);
+#else
+	uint64_t now = __atomic_load_n(slot->global, __ATOMIC_ACQUIRE);
+#endif
+	return slot->active == earlier && now == earlier;
+}
+
 static inline void
 epoch_exit(struct epoch_slot *slot)
 {
