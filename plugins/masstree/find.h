@@ -3,15 +3,18 @@
 #define MASSTREE_FIND_H
 /**
  * Searches within a node, and the way down. Compiled several times, see meson.build: for
- * processors that compare eight slices at once (AVX-512), and with slices compared byte by byte
- * (MASSTREE_BYTES), as the paper's "IntCmp" is measured against.
+ * processors that compare eight slices at once (AVX-512) or four (AVX2), and with slices compared
+ * byte by byte (MASSTREE_BYTES), as the paper's "IntCmp" is measured against.
  */
 #include "internal.h"
 
 #include <stdlib.h>
 
 #if defined(__AVX512F__) && defined(__AVX512VL__) && !defined(RACY_TSAN)
-#define FIND_WIDE 1
+#define FIND_WIDE 8
+#include <immintrin.h>
+#elif defined(__AVX2__) && !defined(RACY_TSAN) && !defined(MASSTREE_BYTES)
+#define FIND_WIDE 4
 #include <immintrin.h>
 #else
 #define FIND_WIDE 0
@@ -33,17 +36,50 @@ slice_is_less(uint64_t a, uint64_t b)
 #endif
 }
 
+#if FIND_WIDE == 4
+_Static_assert(INNER_KEYS % 4 == 3, "the keys and one child are whole vectors");
+
+/** Of four words, as bits: which are above the slice. The comparison is of signed numbers. */
+static inline unsigned
+four_above(const uint64_t *words, uint64_t slice)
+{
+	const __m256i sign = _mm256_set1_epi64x(INT64_MIN);
+	__m256i wanted = _mm256_set1_epi64x((long long)(slice ^ 1ull << 63));
+	__m256i its = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)words), sign);
+
+	return (unsigned)_mm256_movemask_pd(
+		_mm256_castsi256_pd(_mm256_cmpgt_epi64(its, wanted)));
+}
+
+/** The same: which are equal to it. */
+static inline unsigned
+four_equal(const uint64_t *words, uint64_t slice)
+{
+	__m256i wanted = _mm256_set1_epi64x((long long)slice);
+	__m256i its = _mm256_loadu_si256((const __m256i *)words);
+
+	return (unsigned)_mm256_movemask_pd(
+		_mm256_castsi256_pd(_mm256_cmpeq_epi64(its, wanted)));
+}
+#endif
+
 /** The number of keys that are not above the slice: the index of the child. */
 static inline unsigned
 inner_index(const struct inner *inner, unsigned count, uint64_t slice)
 {
-#if FIND_WIDE
+#if FIND_WIDE == 8
 	__m512i wanted = _mm512_set1_epi64((long long)slice);
 	unsigned low = _mm512_cmp_epu64_mask(
 		_mm512_loadu_si512(&inner->keys[0]), wanted, _MM_CMPINT_LE);
 	unsigned high = _mm512_mask_cmp_epu64_mask(
 		0x7f, _mm512_maskz_loadu_epi64(0x7f, &inner->keys[8]), wanted, _MM_CMPINT_LE);
 	return (unsigned)__builtin_popcount((low | high << 8) & ((1u << count) - 1));
+#elif FIND_WIDE == 4
+	unsigned above = 0;
+
+	for (unsigned i = 0; i <= INNER_KEYS; i += 4) /* the last key's neighbour is a child */
+		above |= four_above(&inner->keys[i], slice) << i;
+	return (unsigned)__builtin_popcount(~above & ((1u << count) - 1));
 #else
 	unsigned index = 0;
 
@@ -58,7 +94,7 @@ inner_index(const struct inner *inner, unsigned count, uint64_t slice)
 static inline unsigned
 leaf_equal(struct leaf *leaf, unsigned slots, uint64_t slice)
 {
-#if FIND_WIDE
+#if FIND_WIDE == 8
 	__m512i wanted = _mm512_set1_epi64((long long)slice);
 	unsigned all = (1u << slots) - 1;
 	unsigned low = _mm512_mask_cmpeq_epu64_mask((__mmask8)all,

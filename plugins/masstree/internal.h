@@ -74,7 +74,7 @@ struct mt_verbs {
 	int (*del)(struct mt_session *, struct nb_slice);
 };
 
-extern const struct mt_verbs mt_verbs_plain, mt_verbs_bytes, mt_verbs_avx512;
+extern const struct mt_verbs mt_verbs_plain, mt_verbs_bytes, mt_verbs_avx2, mt_verbs_avx512;
 
 /** A record of a leaf, copied. */
 struct entry {

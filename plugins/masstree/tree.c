@@ -36,6 +36,10 @@ choose_verbs(const struct mt_args *args)
 	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
 		return &mt_verbs_avx512;
 #endif
+#ifdef MASSTREE_HAVE_AVX2
+	if (__builtin_cpu_supports("avx2"))
+		return &mt_verbs_avx2;
+#endif
 	return &mt_verbs_plain;
 }
 

@@ -16,6 +16,8 @@
 
 #ifdef MASSTREE_BUILD_AVX512
 #define VERBS mt_verbs_avx512
+#elif defined(MASSTREE_BUILD_AVX2)
+#define VERBS mt_verbs_avx2
 #elif defined(MASSTREE_BYTES)
 #define VERBS mt_verbs_bytes
 #else
