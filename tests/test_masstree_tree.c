@@ -329,6 +329,56 @@ TEST(a_window_of_keys_that_moves_leaves_nothing_behind)
 	end(-1);
 }
 
+/* --- the way of the last write --- */
+
+static void
+put_from(struct mt_session *its, uint64_t first, uint64_t count)
+{
+	uint8_t key[8];
+
+	for (uint64_t i = first; i < first + count; i++) {
+		slice_to_bytes(key, 2 * i);
+		ck_assert_int_eq(
+			mt_put(its, slice_of(key, sizeof(key)), slice_of(&i, sizeof(i))),
+			NB_OK);
+	}
+}
+
+/*
+ * A write begins at the leaf of the one before. Here that leaf is freed by another session and used
+ * again elsewhere, until it has the same version.
+ */
+TEST(a_write_does_not_begin_at_a_leaf_that_was_freed)
+{
+	enum { KEYS = 2000, FIRST = 500, GONE = 1000, TRIED = 8 };
+	uint8_t key[8], value[200] = {0};
+
+	for (uint64_t tried = 0; tried < TRIED; tried++) {
+		uint64_t number = FIRST + GONE / 2 + tried;
+
+		begin();
+		struct mt_session *other = rig_session(tree, 1);
+		put_from(other, 1 << 20, 1); /* so that leaves below it split in the middle */
+		put_from(other, 0, KEYS);
+		put_from(session, number, 1);
+		for (uint64_t i = FIRST; i < FIRST + GONE; i++) {
+			slice_to_bytes(key, 2 * i);
+			ck_assert_int_eq(mt_del(other, slice_of(key, sizeof(key))), NB_OK);
+		}
+		slice_to_bytes(key, 0);
+		for (unsigned i = 0; i < 600; i++) /* until all of it is free */
+			ck_assert_int_eq(mt_put(other, slice_of(key, sizeof(key)),
+						 slice_of(value, 100 + i % 100)),
+				NB_OK);
+		put_from(other, KEYS, 2 * GONE);
+		slice_to_bytes(key, 2 * number + 1);
+		ck_assert_int_eq(put(slice_of(key, sizeof(key)), 7), NB_OK);
+		has(slice_of(key, sizeof(key)), 7);
+		mt_session_close(other);
+		end(1 + KEYS - GONE + 2 * GONE + 1);
+	}
+}
+
 /* --- the log --- */
 
 enum { LOGGED = 16 };

@@ -102,6 +102,12 @@ leaf_equal(struct leaf *leaf, unsigned slots, uint64_t slice)
 	unsigned high = _mm512_mask_cmpeq_epu64_mask((__mmask8)(all >> 8),
 		_mm512_maskz_loadu_epi64((__mmask8)(all >> 8), &leaf->words[8]), wanted);
 	return low | high << 8;
+#elif FIND_WIDE == 4
+	unsigned equal = 0;
+
+	for (unsigned i = 0; i < slots; i += 4) /* after the slices come as many words */
+		equal |= four_equal(&leaf->words[i], slice) << i;
+	return equal & ((1u << slots) - 1);
 #else
 	unsigned equal = 0;
 
@@ -219,6 +225,8 @@ path_down(const struct mt_tree *tree, struct path *path)
 	uint64_t version = version_read(&node->version);
 
 	path->depth = 0;
+	path->low = 0;
+	path->high = UINT64_MAX;
 	path->is_first = path->is_last = true;
 	if (!version_holds(path->holder, path->holder_version))
 		return false;
@@ -229,6 +237,8 @@ path_down(const struct mt_tree *tree, struct path *path)
 		struct node *child = node_load(&inner->children[index]);
 
 		prefetch_node(tree, child);
+		path->low = index > 0 ? racy_load64(&inner->keys[index - 1]) : path->low;
+		path->high = index < count ? racy_load64(&inner->keys[index]) - 1 : path->high;
 		uint64_t its = version_read(&child->version);
 		if (!version_holds(&inner->version, version))
 			return false;

@@ -95,27 +95,6 @@ struct scan {
 	uint64_t word;
 };
 
-struct mt_session {
-	struct mt_tree *tree;
-	struct epoch_slot *epoch;
-	uint64_t word;   /* what get lends of a short value */
-	uint64_t *words; /* what multi_get lends of them */
-	size_t words_room;
-	void *log; /* of the tree's log */
-	struct mt_counts counts;
-	struct scan scan;
-	struct async async;
-	struct slab_cache cache;
-	uint32_t id;
-} __attribute__((aligned(128)));
-
-/** A counter that only its session adds to. */
-static inline void
-count_one(uint64_t *counter)
-{
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
-
 /** Where a descent came along, in the last layer. */
 struct path {
 	struct nb_slice whole;
@@ -135,8 +114,36 @@ struct path {
 	} steps[HEIGHT_MAX];
 	struct leaf *leaf;
 	uint64_t version;
+	uint64_t low, high;     /* the least and the greatest slice that belong to the leaf */
 	bool is_first, is_last; /* the leaf is the first, last of the layer */
 };
+
+struct mt_session {
+	struct mt_tree *tree;
+	struct epoch_slot *epoch;
+	uint64_t word;   /* what get lends of a short value */
+	uint64_t *words; /* what multi_get lends of them */
+	size_t words_room;
+	void *log; /* of the tree's log */
+	struct mt_counts counts;
+	/*
+	 * The way of the last write. The next one begins at the same leaf if it can: where keys
+	 * come in order nearly all do.
+	 */
+	struct path path;
+	uint64_t path_epoch; /* in which its nodes were reached; 0: do not begin there */
+	struct scan scan;
+	struct async async;
+	struct slab_cache cache;
+	uint32_t id;
+} __attribute__((aligned(128)));
+
+/** A counter that only its session adds to. */
+static inline void
+count_one(uint64_t *counter)
+{
+	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
 
 static inline struct node *
 root_load(const uint64_t *at)

@@ -264,16 +264,37 @@ multi_get(struct mt_session *session, const struct nb_slice *keys, size_t count,
 
 /* --- writes --- */
 
+/*
+ * The path is that of the write before, and its leaf is the one for the key, too. A leaf that
+ * keeps its version keeps its slices: it may take over those of a neighbour that goes, and gives
+ * some away only with a new version.
+ */
+static inline bool
+path_goes_on(const struct mt_session *session, struct path *path)
+{
+	uint64_t slice = slice_of_bytes(path->whole.data, path->whole.size);
+
+	if (slice < path->low || slice > path->high ||
+		!epoch_goes_on(session->epoch, session->path_epoch) ||
+		version_read(&path->leaf->version) != path->version)
+		return false;
+	key_start(&path->key, path->whole);
+	return true;
+}
+
 /* As find_value(), noting the way. The key's last leaf is in the path, not locked. */
 static inline void
 descend(struct mt_session *session, struct path *path)
 {
+	bool goes_on = path_goes_on(session, path);
 	struct layer_slot layer;
 
-	path_start(session->tree, path);
+	if (!goes_on)
+		path_start(session->tree, path);
 	for (;;) {
-		bool is_down = path_down(session->tree, path);
+		bool is_down = goes_on || path_down(session->tree, path);
 
+		goes_on = false;
 		layer.slot = -1;
 		if (is_down && path->key.klen == KLEN_SUFFIX)
 			is_down = path_look(path, &layer);
@@ -295,8 +316,10 @@ descend_and_lock(struct mt_session *session, struct path *path, struct nb_slice 
 	path->whole = key;
 	for (;;) {
 		descend(session, path);
+		session->path_epoch = path->upper == NULL ? session->epoch->active : 0;
 		if (version_lock(&path->leaf->version, path->version))
 			break;
+		session->path_epoch = 0;
 		count_one(&session->counts.restarts);
 	}
 	return leaf_find(path->leaf, leaf_slots(path->version), path->leaf->order,
@@ -443,20 +466,23 @@ store_again(struct mt_session *session, struct path *path, unsigned slot, struct
 static inline int
 store(struct mt_session *session, struct nb_slice key, struct nb_slice value, enum how how)
 {
-	struct path path;
+	struct path *path = &session->path;
 	int rc;
 
 	epoch_enter(session->epoch);
-	do {
-		int slot = descend_and_lock(session, &path, key);
+	for (;;) {
+		int slot = descend_and_lock(session, path, key);
 
 		if (slot < 0)
-			rc = add_key(session, &path, value);
-		else if (is_other(&path, slot))
-			rc = mt_make_layer(session, &path, (unsigned)slot, value);
+			rc = add_key(session, path, value);
+		else if (is_other(path, slot))
+			rc = mt_make_layer(session, path, (unsigned)slot, value);
 		else
-			rc = store_again(session, &path, (unsigned)slot, value, how);
-	} while (rc == NB_CONFLICT);
+			rc = store_again(session, path, (unsigned)slot, value, how);
+		if (rc != NB_CONFLICT)
+			break;
+		session->path_epoch = 0; /* the way to the leaf has changed */
+	}
 	mt_leave(session);
 	return rc;
 }
@@ -499,21 +525,21 @@ remove_slot(struct mt_session *session, struct path *path, unsigned slot)
 static int
 del(struct mt_session *session, struct nb_slice key)
 {
-	struct path path;
+	struct path *path = &session->path;
 	bool is_emptied = false;
 	int rc;
 
 	epoch_enter(session->epoch);
-	int slot = descend_and_lock(session, &path, key);
-	if (slot < 0 || is_other(&path, slot)) {
-		rc = unlock(&path, NB_NOT_FOUND);
+	int slot = descend_and_lock(session, path, key);
+	if (slot < 0 || is_other(path, slot)) {
+		rc = unlock(path, NB_NOT_FOUND);
 	} else {
-		is_emptied = order_count(path.leaf->order) == 1 &&
-			(path.depth > 0 || path.upper != NULL);
-		rc = remove_slot(session, &path, (unsigned)slot);
+		is_emptied = order_count(path->leaf->order) == 1 &&
+			(path->depth > 0 || path->upper != NULL);
+		rc = remove_slot(session, path, (unsigned)slot);
 	}
 	if (is_emptied && rc == NB_OK)
-		mt_prune(session, key, (size_t)(path.key.data - (const uint8_t *)key.data));
+		mt_prune(session, key, (size_t)(path->key.data - (const uint8_t *)key.data));
 	mt_leave(session);
 	return rc;
 }
