@@ -133,6 +133,30 @@ TEST(slots_are_filled_again_as_soon_as_there_is_room)
 	ck_assert_double_ge((double)toy.in_flight_sum / (double)toy.reaps, DEPTH - 0.1);
 }
 
+TEST(what_is_handed_over_next_is_gathered_before_the_wait)
+{
+	struct job_worker *worker = begin("read = 1");
+	toy_break(TOY_FAIL, TOY_REAP, 1, 0);
+	toy_go(&with);
+	ck_assert_int_lt(worker->rc, 0);
+	ck_assert_uint_eq(toy.in_flight_most, DEPTH);
+	ck_assert_uint_eq(worker->async->tail - worker->async->head, DEPTH);
+}
+
+TEST(a_server_is_given_a_part_of_the_depth_at_once)
+{
+	for (int is_remote = 0; is_remote < 2; is_remote++) {
+		toy.is_remote = is_remote != 0;
+		struct job_worker *worker = begin("update = 1");
+		toy_go(&with);
+		assert_done(worker, COUNT);
+		ck_assert_uint_eq(toy.in_flight_most, DEPTH);
+		ck_assert_uint_eq(toy.submitted_most, is_remote ? DEPTH / 4 + 1 : DEPTH);
+		ck_assert_uint_eq(nb_histogram_count(worker->batch), toy_calls(TOY_SUBMIT));
+	}
+	toy.is_remote = false;
+}
+
 TEST(bytes_are_gathered_before_they_are_handed_over)
 {
 	/* each put has 8 bytes of key and 100 of value: three of them are 324 */

@@ -359,6 +359,8 @@ submit(struct nb_session *session, const struct nb_request *requests, size_t cou
 	size_t room = toy.room > 0 ? toy.room : TOY_REQUESTS;
 	int rc;
 	ck_assert_uint_gt(count, 0);
+	if (count > __atomic_load_n(&toy.submitted_most, __ATOMIC_RELAXED))
+		__atomic_store_n(&toy.submitted_most, count, __ATOMIC_RELAXED);
 	if (answers(enter(TOY_SUBMIT, session, none, none, count), &rc))
 		return rc;
 	for (*taken = 0; *taken < count && it->request_count < room; ++*taken)
@@ -548,6 +550,7 @@ toy_engine(void)
 	engine.submit = submit;
 	engine.reap = reap;
 	engine.caps |= toy.copies ? NB_CAP_COPIES : 0;
+	engine.caps |= toy.is_remote ? NB_CAP_REMOTE : 0;
 	engine.stats = stats;
 	return engine;
 }
@@ -564,7 +567,7 @@ toy_reset(void)
 	toy.verb = 0;
 	toy.nth = toy.times = toy.number = toy.calls_of_number = toy.hits = toy.logged = 0;
 	toy.is_logging = is_logging;
-	toy.in_flight_sum = toy.in_flight_most = toy.reaps = 0;
+	toy.in_flight_sum = toy.in_flight_most = toy.reaps = toy.submitted_most = 0;
 	toy.sessions = sessions;
 	toy.open = opened;
 }

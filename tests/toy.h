@@ -76,9 +76,11 @@ struct toy {
 	uint64_t sleep_ns;
 	bool is_logging;
 	bool copies;                /* what requests point to: NB_CAP_COPIES */
+	bool is_remote;             /* NB_CAP_REMOTE */
 	uint64_t room, reaped_most; /* requests in a session, and out of one reap; 0: any */
 	/* what came of it */
 	uint64_t in_flight_sum, in_flight_most, reaps; /* looked at when reap is called */
+	uint64_t submitted_most;                       /* in one call of submit */
 	uint64_t calls[TOY_VERBS];                     /* atomic */
 	uint64_t calls_of_number;                      /* atomic */
 	uint64_t hits;   /* how often the defect was there; atomic */

@@ -5,10 +5,14 @@
  * Blocks of operations with several requests in flight. worker.c alone includes this.
  *
  * The worker gathers operations in slots, hands them over (submit), and takes what is done
- * (reap). It fills free slots before it waits, so that up to plan->depth requests are in
- * flight; a request that takes long holds one slot and stops nobody. Without batch-bytes the
- * worker hands over whenever slots are used up, a block of operations ends, or the next one is
- * not due yet; with it, when so many bytes are gathered.
+ * (reap). Up to plan->depth requests are in flight; a request that takes long holds one slot and
+ * stops nobody. There are more slots than that: before it waits, the worker gathers also what it
+ * hands over next, so that the engine has no pause when requests come out. Without batch-bytes
+ * the worker hands over whenever slots are used up, a block of operations ends, or the next one
+ * is not due yet; with it, when so many bytes are gathered and all of them may be in flight. A
+ * server is given about a quarter of the depth at once: it works on some requests while the
+ * worker makes and looks at others. (Redis, 50 in flight on one connection: 561,000 gets a second
+ * in one piece, 637,000 in such ones.)
  *
  * One stamp is taken before submit, for all that is handed over, and one after reap and the
  * reading of the values that came with it, for all that came. Service time is the difference,
@@ -63,16 +67,24 @@ is_at_end(struct job_worker *worker)
 	return async->is_over;
 }
 
-/** Wait until a slot is free. */
+/** Nothing more is to be gathered before something has been handed over. */
+static inline bool
+is_full(const struct async *async)
+{
+	return async->free_count == 0 ||
+		(async->batch_bytes > 0 && async->gathered_bytes >= async->batch_bytes);
+}
+
+/** Hand over what is gathered, and wait until something comes out if that made no room. */
 static ALWAYS_INLINE void
 make_room(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 {
 	struct async *async = worker->async;
-	/* All that is in flight has been waited for, or there is no point in gathering more. */
-	if (async->batch_bytes == 0 || async->in_flight == 0 ||
-		async->gathered_bytes >= async->batch_bytes)
-		hand_over(worker, clock_kind, is_paced);
+	hand_over(worker, clock_kind, is_paced);
+	if (!is_full(async))
+		return;
 	go_on(worker, async->piece_ns, clock_kind, is_paced);
+	hand_over(worker, clock_kind, is_paced);
 }
 
 /** While nothing is in flight, as any worker; else by reaping what comes meanwhile. */
@@ -144,22 +156,14 @@ run_async_block(struct job_worker *worker, const struct ops_op *ops, uint32_t co
 		}
 		if (is_paced)
 			reap_until_due(worker, due[j], clock_kind);
-		while (async->free_count == 0 && !is_at_end(worker))
+		while (is_full(async) && !is_at_end(worker))
 			make_room(worker, clock_kind, is_paced);
 		if (is_at_end(worker))
 			break;
 		j = gather_some(worker, ops, j, count, is_paced);
-		if (async->batch_bytes > 0 && async->gathered_bytes >= async->batch_bytes)
-			hand_over(worker, clock_kind, is_paced);
 	}
 	if (async->batch_bytes == 0)
 		hand_over(worker, clock_kind, is_paced);
-	/* keys and values that are used where they were made */
-	while (!async->has_copies && async->tail > async->head && worker->rc == NB_OK &&
-		!is_given_up(worker)) {
-		go_on(worker, async->piece_ns, clock_kind, is_paced);
-		hand_over(worker, clock_kind, is_paced);
-	}
 	heartbeat_leave(&worker->heartbeat);
 	return !async->is_over;
 }
@@ -171,7 +175,7 @@ drain(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 	struct async *async = worker->async;
 	heartbeat_enter(&worker->heartbeat, "reap");
 	async->came = async->now = clock_stamp(clock_kind);
-	while (async->free_count < async->depth && !is_given_up(worker)) {
+	while (async->free_count < async->slots && !is_given_up(worker)) {
 		if (worker->rc != NB_OK || stop_requested())
 			async->head = async->tail = async->conflicted_count = 0;
 		hand_over(worker, clock_kind, is_paced);
@@ -185,7 +189,7 @@ drain(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 		log_message(NB_LOG_WARNING,
 			"%u requests were still in flight when the run ended; they are not counted and may or may not have happened",
 			async->in_flight);
-	worker->is_adding |= async->free_count < async->depth;
+	worker->is_adding |= async->free_count < async->slots;
 	doubt_forget(worker);
 }
 

@@ -16,7 +16,6 @@ void
 doubt_verify(struct job_worker *worker, struct flight *flight, int rc, struct nb_slice value)
 {
 	struct async *async = worker->async;
-	flight_copy(async, flight);
 	struct ops_op op = flight_op(async, flight);
 	worker->doubt = doubt_of(worker, flight_tracks(async, flight), flight->number);
 	if (rc == NB_NOT_FOUND)
@@ -82,7 +81,7 @@ void
 doubt_forget(struct job_worker *worker)
 {
 	struct async *async = worker->async;
-	for (uint32_t slot = 0; slot < async->depth; slot++) {
+	for (uint32_t slot = 0; slot < async->slots; slot++) {
 		const struct flight *flight = &async->flights[slot];
 		if (flight->at == FLIGHT_NONE || flight->begin == 0 ||
 			flight->kind == NB_OP_READ)

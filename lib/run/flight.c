@@ -43,12 +43,12 @@ zeros(size_t count, size_t size)
 static bool
 allocate_steps(struct async *async)
 {
-	size_t depth = async->depth, records = depth * async->items_max;
+	size_t slots = async->slots, records = slots * async->items_max;
 	async->numbers = zeros(records, sizeof(*async->numbers));
 	async->keys = zeros(records, sizeof(*async->keys));
 	async->steps = zeros(records, sizeof(*async->steps));
-	async->spans = zeros(depth, sizeof(*async->spans));
-	async->items = zeros(depth, sizeof(*async->items));
+	async->spans = zeros(slots, sizeof(*async->spans));
+	async->items = zeros(slots, sizeof(*async->items));
 	return async->numbers != NULL && async->keys != NULL && async->steps != NULL &&
 		async->spans != NULL && async->items != NULL;
 }
@@ -56,25 +56,34 @@ allocate_steps(struct async *async)
 static int
 allocate(struct async *async, const struct job_plan *plan)
 {
-	size_t depth = async->depth;
-	async->flights = zeros(depth, sizeof(*async->flights));
-	async->free = zeros(depth, sizeof(*async->free));
-	async->order = zeros(2 * depth, sizeof(*async->order));
+	size_t slots = async->slots;
+	async->flights = zeros(slots, sizeof(*async->flights));
+	async->free = zeros(slots, sizeof(*async->free));
+	async->order = zeros(2 * slots, sizeof(*async->order));
 	/* one more than can have requests, for one without any */
-	async->batches = zeros(depth + 1, sizeof(*async->batches));
-	async->batches_free = zeros(depth + 1, sizeof(*async->batches_free));
-	async->requests = zeros(depth, sizeof(*async->requests));
-	async->conflicted = zeros(depth, sizeof(*async->conflicted));
+	async->batches = zeros(slots + 1, sizeof(*async->batches));
+	async->batches_free = zeros(slots + 1, sizeof(*async->batches_free));
+	async->requests = zeros(slots, sizeof(*async->requests));
+	async->conflicted = zeros(slots, sizeof(*async->conflicted));
 	async->places = zeros(plan->own_places, sizeof(*async->places));
-	async->tracks = zeros(depth * async->items_max, sizeof(*async->tracks));
-	async->bytes = zeros(depth, async->stride);
+	async->tracks = zeros(slots * async->items_max, sizeof(*async->tracks));
+	async->bytes = zeros(slots, async->stride);
 	if (async->flights == NULL || async->free == NULL || async->order == NULL ||
 		async->batches == NULL || async->batches_free == NULL ||
 		async->requests == NULL || async->conflicted == NULL || async->places == NULL ||
 		async->tracks == NULL || async->bytes == NULL ||
 		(plan->spec->has_steps && !allocate_steps(async)))
-		return error_set(NB_FAIL, "out of memory for %zu requests in flight", depth);
+		return error_set(NB_FAIL, "out of memory for %zu requests", slots);
 	return NB_OK;
+}
+
+/** Those in flight, and what is handed over at once when some of them are done. */
+static uint32_t
+slots_of(const struct job_plan *plan)
+{
+	uint64_t least = plan->spec->keys->key_size_max; /* a get's bytes */
+	uint64_t ahead = plan->batch_bytes == 0 ? FLIGHT_ROOM : plan->batch_bytes / least + 1;
+	return plan->depth + (ahead < plan->depth ? (uint32_t)ahead : plan->depth);
 }
 
 int
@@ -85,29 +94,30 @@ flight_new(struct async **out, const struct job_plan *plan)
 	if (async == NULL)
 		return error_memory();
 	async->plan = plan;
-	async->depth = async->free_count = plan->depth;
+	async->depth = plan->depth;
+	bool is_split = (plan->engine->caps & NB_CAP_REMOTE) != 0 && plan->batch_bytes == 0;
+	async->at_once = is_split && plan->depth >= 4 ? plan->depth / 4 + 1 : plan->depth;
 	async->items_max = spec->items_max;
 	async->batch_bytes = plan->batch_bytes;
-	async->has_copies = (plan->engine->caps & NB_CAP_COPIES) == 0 ||
-		plan->batch_bytes > 0 || spec->has_steps;
 	async->remembers = !job_is_listed(plan) && (plan->kinds & ~(1u << NB_OP_READ)) != 0;
 	async->key_stride = block_stride(spec->keys->key_size_max);
 	async->stride = block_whole_lines(
 		(async->key_stride + block_stride(spec->value_head + spec->values.size)) *
 		spec->items_max);
 	async->random = spec->seed;
+	async->slots = async->free_count = slots_of(plan);
 	int rc = allocate(async, plan);
 	if (rc != NB_OK) {
 		flight_delete(async);
 		return rc;
 	}
-	for (uint32_t i = 0; i <= async->depth; i++)
-		async->batches_free[i] = async->depth - i;
-	for (uint32_t i = 0; i < async->depth; i++) {
-		async->free[i] = async->depth - 1 - i;
+	for (uint32_t i = 0; i <= async->slots; i++)
+		async->batches_free[i] = async->slots - i;
+	for (uint32_t i = 0; i < async->slots; i++) {
+		async->free[i] = async->slots - 1 - i;
 		async->flights[i].at = FLIGHT_NONE;
 	}
-	async->batch_count = async->depth + 1;
+	async->batch_count = async->slots + 1;
 	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
 		async->verbs[kind] = flight_verb(plan->engine, spec->job, spec->group, kind);
 	*out = async;
@@ -144,20 +154,6 @@ flight_compact(struct async *async)
 }
 
 /* ---- what slots hold ---- */
-
-void
-flight_copy(const struct async *async, struct flight *flight)
-{
-	const struct ops_spec *spec = async->plan->spec;
-	uint8_t *bytes = flight_bytes(async, flight);
-	if (async->has_copies)
-		return;
-	flight->key_size = (uint32_t)keyspace_key(spec->keys, flight->number, bytes);
-	if (ops_is_write(flight->kind))
-		values_write_sized(&spec->values, bytes + async->key_stride,
-			(struct nb_slice){bytes, flight->key_size}, flight->value_size,
-			ops_version(spec, flight->index));
-}
 
 static void
 gather_list(struct async *async, struct flight *flight)
@@ -214,7 +210,6 @@ flight_gather_again(struct async *async, struct flight *flight)
 		gather_list(async, flight);
 		return;
 	}
-	flight_copy(async, flight);
 	struct ops_op op = flight_op(async, flight);
 	flight_gather(async, flight, op.keys[0], op.values[0]);
 }
@@ -237,7 +232,6 @@ flight_fail_call(struct job_worker *worker, const char *call, int rc, const char
 void
 flight_fail(struct job_worker *worker, struct flight *flight, int rc, const char *error)
 {
-	flight_copy(worker->async, flight);
 	struct ops_op op = flight_op(worker->async, flight);
 	worker->async->is_over = true;
 	if (worker->rc != NB_OK)
@@ -259,7 +253,6 @@ flight_look_at_oldest(struct job_worker *worker)
 		async->now - flight->begin <= worker->plan->timeout_ticks)
 		return;
 	uint64_t took_ns = clock_ns(worker->plan->clock, async->now - flight->begin);
-	flight_copy(async, flight);
 	struct ops_op op = flight_op(async, flight);
 	units_format_ns(took, sizeof(took), (double)took_ns);
 	heartbeat_format_key(key, sizeof(key), op.keys[0].data, op.keys[0].size);

@@ -6,9 +6,7 @@
  * done. async.h says what is timed.
  *
  * A slot holds copies of key and value, since a request outlives the block in which its
- * operation was made. Of an engine that copies them itself (NB_CAP_COPIES) they are used where
- * they were made, and made again if the request conflicts or its answer is looked at. Lists of
- * steps are always copied: their answers come in them.
+ * operation was made.
  */
 #include "run/steps.h"
 #include "run/worker_taken.h"
@@ -18,7 +16,8 @@ enum { FLIGHT_ROOM = OPS_STRATUM /* completions of one reap */ };
 
 #define FLIGHT_NONE UINT32_MAX /* no place; no verb */
 
-/** Bytes of keys and values that the requests in flight of one worker may take. */
+/** Bytes of keys and values that the requests in flight of one worker may take. Those that are
+ * gathered meanwhile take as much again at most. */
 #define FLIGHT_BYTES_MAX (UINT64_C(1) << 30)
 
 /** An operation from the gathering until it is done. A cache line. */
@@ -61,11 +60,13 @@ struct conflicted {
 
 struct async {
 	const struct job_plan *plan;
-	uint32_t depth, items_max;
-	bool has_copies; /* slots hold copies of keys and values */
-	bool remembers;  /* own writes */
-	bool is_over;    /* no operation begins any more */
-	bool is_broken;  /* reap has failed: nothing more comes out */
+	uint32_t depth;     /* requests in flight, at most */
+	uint32_t slots;     /* these, and what is gathered meanwhile */
+	uint32_t at_once;   /* handed over, at most */
+	uint32_t items_max; /* records of an operation */
+	bool remembers;     /* own writes */
+	bool is_over;       /* no operation begins any more */
+	bool is_broken;     /* reap has failed: nothing more comes out */
 	uint32_t in_flight;
 	uint64_t batch_bytes, gathered_bytes;
 	uint64_t stratum; /* all of this worker's below it have been gathered */
@@ -110,10 +111,6 @@ flight_new(struct async **out, const struct job_plan *plan);
 /** NULL is fine. */
 void
 flight_delete(struct async *async);
-
-/** Where slots hold no copies: make them, in the slot. */
-void
-flight_copy(const struct async *async, struct flight *flight);
 
 /** Behind what is gathered: a list of steps, for the first time or again. */
 void
@@ -200,7 +197,7 @@ flight_oldest(struct async *async)
 static ALWAYS_INLINE struct nb_request *
 flight_request(struct async *async)
 {
-	if (__builtin_expect(async->tail == async->depth, 0)) {
+	if (__builtin_expect(async->tail == async->slots, 0)) {
 		async->tail -= async->head;
 		memmove(async->requests, async->requests + async->head,
 			async->tail * sizeof(*async->requests));
@@ -239,7 +236,7 @@ flight_keep(void *to, struct nb_slice from)
 static ALWAYS_INLINE void
 flight_begin(struct async *async, const struct ops_op *op, uint64_t due)
 {
-	if (__builtin_expect(async->newest == 2 * async->depth, 0))
+	if (__builtin_expect(async->newest == 2 * async->slots, 0))
 		flight_compact(async);
 	uint32_t slot = async->free[--async->free_count];
 	struct flight *flight = &async->flights[slot];
@@ -258,12 +255,10 @@ flight_begin(struct async *async, const struct ops_op *op, uint64_t due)
 		flight_gather_steps(async, flight, op);
 		return;
 	}
-	if (async->has_copies) {
-		uint8_t *bytes = async->bytes + slot * async->stride;
-		key = flight_keep(bytes, key);
-		if (value.size > 0)
-			value = flight_keep(bytes + async->key_stride, value);
-	}
+	uint8_t *bytes = async->bytes + slot * async->stride;
+	key = flight_keep(bytes, key);
+	if (value.size > 0)
+		value = flight_keep(bytes + async->key_stride, value);
 	flight_gather(async, flight, key, value);
 }
 

@@ -29,8 +29,9 @@ note_done(struct job_worker *worker, const struct flight *flight, int rc, uint64
 	uint64_t bytes, struct reaped *reaped, bool is_paced)
 {
 	bool is_measured = is_counted(worker, flight, flight->begin);
-	if (reaped->begin != flight->begin || reaped->kind != flight->kind ||
-		reaped->answer != rc || reaped->is_measured != is_measured) {
+	if (reaped->begin != flight->begin || reaped->batch != flight->batch ||
+		reaped->kind != flight->kind || reaped->answer != rc ||
+		reaped->is_measured != is_measured) {
 		count_alike(worker, reaped);
 		reaped->begin = flight->begin;
 		reaped->batch = flight->batch;
@@ -57,7 +58,6 @@ look_at_record(struct job_worker *worker, struct flight *flight, int rc, struct 
 			is_sampled(flight->index, worker->plan->verify_threshold)))
 		doubt_verify(worker, flight, rc, value);
 	if (__builtin_expect(rc == NB_EXISTS, 0)) {
-		flight_copy(async, flight);
 		struct ops_op op = flight_op(async, flight);
 		job_verify_exists(worker, &op);
 	}
@@ -126,11 +126,11 @@ consume(struct job_worker *worker, size_t count)
 {
 	struct async *async = worker->async;
 	struct flight *flights = async->flights;
-	uint32_t depth = async->depth;
+	uint32_t slots = async->slots;
 	for (size_t i = 0; i < count; i++) {
 		struct nb_completion *completion = &async->completions[i];
 		uint64_t tag = completion->tag;
-		if (__builtin_expect(tag >= depth || !flights[tag].is_in_flight, 0)) {
+		if (__builtin_expect(tag >= slots || !flights[tag].is_in_flight, 0)) {
 			flight_fail_call(worker, "reap", NB_FAIL,
 				"returned a tag that is not in flight");
 			return false;

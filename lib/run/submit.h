@@ -70,16 +70,24 @@ note_handed_over(struct job_worker *worker, uint32_t taken, uint64_t now, bool i
 		async->head = async->tail = 0;
 }
 
-/** Hand over what is gathered, as far as the engine has room. */
-static ALWAYS_INLINE void
-hand_over(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
+/** How much of what is gathered may be handed over now, in one call. */
+static inline uint32_t
+count_ready(const struct async *async)
+{
+	uint32_t count = async->tail - async->head, room = async->depth - async->in_flight;
+	bool is_whole = async->gathered_bytes >= async->batch_bytes && count <= room;
+	if (async->batch_bytes > 0 && async->in_flight > 0 && !is_whole)
+		return 0;
+	count = count < room ? count : room;
+	return count < async->at_once ? count : async->at_once;
+}
+
+/** One call of submit. False: no more is to be handed over now. */
+static ALWAYS_INLINE bool
+submit_once(struct job_worker *worker, size_t count, uint64_t now, bool is_paced)
 {
 	struct async *async = worker->async;
-	size_t taken = 0, count = async->tail - async->head;
-	if (count == 0)
-		return;
-	heartbeat_enter(&worker->heartbeat, "submit");
-	uint64_t now = clock_stamp(clock_kind);
+	size_t taken = 0;
 	int rc = worker->plan->engine->submit(
 		worker->session, async->requests + async->head, count, &taken);
 	if (__builtin_expect(rc != NB_PENDING && rc != NB_OK, 0))
@@ -93,6 +101,21 @@ hand_over(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 			worker, "submit", NB_FAIL, "took no request though none is in flight");
 	else
 		note_handed_over(worker, (uint32_t)taken, now, is_paced);
+	return worker->rc == NB_OK && taken == count;
+}
+
+/** Hand over what is gathered, as far as the depth and the engine have room. */
+static ALWAYS_INLINE void
+hand_over(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
+{
+	size_t count = count_ready(worker->async);
+	if (count == 0)
+		return;
+	heartbeat_enter(&worker->heartbeat, "submit");
+	uint64_t now = clock_stamp(clock_kind);
+	while (submit_once(worker, count, now, is_paced) &&
+		(count = count_ready(worker->async)) > 0)
+		;
 }
 
 /* ---- conflicts ---- */

@@ -27,6 +27,7 @@ struct nb_db {
 	char *path;
 	size_t queue_max;
 	uint64_t queue_bytes_max;
+	uint32_t session_count; /* atomic */
 	pthread_rwlock_t lock;
 };
 
@@ -40,7 +41,8 @@ struct nb_session {
 	struct nb_request queue[QUEUE_MAX]; /* with keys and values of its own */
 	size_t queue_count;
 	uint64_t queue_bytes;
-	void *lent[LENT_MAX]; /* until release */
+	uint32_t beside_others; /* requests that were done while other sessions were open */
+	void *lent[LENT_MAX];   /* until release */
 	size_t lent_count;
 };
 
@@ -110,10 +112,12 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	struct nb_session *session = calloc(1, sizeof(*session));
 	session->db = db;
 	int rc = base->session_open(&session->inner, db->inner, id);
-	if (rc == NB_OK)
+	if (rc == NB_OK) {
+		__atomic_add_fetch(&db->session_count, 1, __ATOMIC_RELAXED);
 		*out = session;
-	else
+	} else {
 		free(session);
+	}
 	return rc;
 }
 
@@ -135,6 +139,7 @@ static int
 session_close(struct nb_session *session)
 {
 	int rc = base->session_close(session->inner);
+	__atomic_sub_fetch(&session->db->session_count, 1, __ATOMIC_RELAXED);
 	for (size_t i = 0; i < session->queue_count; i++)
 		free_request(&session->queue[i]);
 	release(session);
@@ -556,6 +561,14 @@ submit(struct nb_session *session, const struct nb_request *requests, size_t cou
 	return NB_PENDING;
 }
 
+/* Beside other sessions some requests lose, as on a server that aborts on suspicion. */
+static bool
+is_lost(struct nb_session *session)
+{
+	return __atomic_load_n(&session->db->session_count, __ATOMIC_RELAXED) > 1 &&
+		++session->beside_others % 5 == 0;
+}
+
 /* They are done in their order, and told in the other one. */
 static int
 reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
@@ -566,7 +579,8 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 		struct nb_request *request = &session->queue[i];
 		struct nb_completion *done = &out[*count - 1 - i];
 		*done = (struct nb_completion){.tag = request->tag};
-		done->answer = do_request(session, request, &done->value);
+		done->answer = is_lost(session) ? NB_CONFLICT
+						: do_request(session, request, &done->value);
 		session->queue_bytes -= request->key.size + request->value.size;
 		free_request(request);
 	}
