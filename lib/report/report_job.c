@@ -54,7 +54,7 @@ add_data(struct doc *doc, const struct nb_result *result)
 static bool
 is_of_graph(const struct nb_result *result)
 {
-	return strcmp(result->key_format, "graph") == 0;
+	return result->key_format != NULL && strcmp(result->key_format, "graph") == 0;
 }
 
 /** The level of transactions and the counts of rows, which are as important as the rate. */
