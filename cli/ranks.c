@@ -350,6 +350,7 @@ ranks_end(const struct options *options, int status, const char *end, int fd,
 void
 ranks_leave(int status)
 {
+	fflush(nb_stdout()); /* MPI may end the process; main() checks what was written */
 	if (own.ranks != NULL)
 		nb_ranks_leave(own.ranks, status);
 	own.ranks = NULL;

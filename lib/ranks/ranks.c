@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@
 #define QUIET_NS UINT64_C(5000000)    /* after a ping without another one: there are no more */
 #define ANSWER_NS UINT64_C(400000000) /* Open MPI gives 1 s from SIGTERM to SIGKILL */
 
-enum { LEAVE_S = 5 };
+enum { LEAVE_S = 3 };
 
 /* From the agreement to the begin: messages arrive, and processes that sleep 1 ms at a time see them. */
 #define LEAD_NS UINT64_C(200000000)
@@ -273,18 +274,40 @@ exchange_last(struct nb_ranks *ranks)
 	}
 }
 
+static volatile sig_atomic_t leave_status;
+
+static void
+end_anyway(int number)
+{
+	(void)number;
+	syscall(SYS_exit_group, (int)leave_status);
+}
+
+/**
+ * Bounds what MPI does at the end, when all messages have arrived and files are written. MPICH 4.0
+ * over TCP may wait in MPI_Finalize for connections that another rank has closed, and without
+ * MPI_Finalize its launcher kills the ranks that are still there. A launcher that has begun to
+ * kill all may never answer MPI_Abort.
+ */
+static void
+bound_end(int status)
+{
+	leave_status = status;
+	signal(SIGALRM, end_anyway);
+	alarm(LEAVE_S);
+}
+
 void
 nb_ranks_leave(struct nb_ranks *ranks, int status)
 {
+	bool has_lost_one = has_lost(ranks);
 	if (ranks->own == 0)
 		send_all(ranks, MESSAGE_OVER);
-	if (!has_lost(ranks))
+	if (!has_lost_one)
 		exchange_last(ranks);
-	/* A launcher that dies meanwhile, or has begun to kill all, may leave MPI waiting. */
-	signal(SIGALRM, SIG_DFL);
-	alarm(LEAVE_S);
-	if (has_lost(ranks)) /* MPI would wait for it for ever */
-		ranks->link->abort(status != 0 ? status : 1);
+	bound_end(has_lost_one && status == 0 ? 1 : status);
+	if (has_lost_one) /* MPI would wait for it for ever */
+		ranks->link->abort(leave_status);
 	ranks->link->close();
 	alarm(0);
 	delete_ranks(ranks);

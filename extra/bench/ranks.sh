@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Ranks of MPICH in network namespaces, as if they were machines: against servers in this one.
+# Each run is compared with one process that has as many threads.
+#
+#   sudo extra/bench/ranks.sh BUILD [RANKS]   BUILD: a build directory; RANKS: 2 if it is not given
+#
+# Servers are a Redis Cluster of three nodes, and `mininb serve` with the engine memory.
+# MININB_SECONDS is how long each run lasts, 5 if it is not set. Needs root, ip, mpich and redis.
+#
+# Exit status: 0 digests are equal; 1 not, or a run failed; 2 wrong usage.
+set -euo pipefail
+
+. "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+
+[[ ${1-} != -h && ${1-} != --help ]] || {
+	show_help
+	exit 0
+}
+(($# == 1 || $# == 2)) || usage_error "give the build directory"
+mininb=$(realpath "$1")/cli/mininb
+readonly ranks=${2-2} net=10.213.87 bridge=mininb-br duration=${MININB_SECONDS-5}s mininb
+[[ -x $mininb ]] || usage_error "$mininb is not a program"
+((EUID == 0)) || die "needs root, for network namespaces"
+for tool in ip mpirun.mpich redis-server redis-cli jq; do
+	command -v "$tool" >/dev/null || die "$tool is not installed"
+done
+
+scratch=$(mktemp -d)
+pids=()
+
+end()
+{
+	local i
+	((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null || true
+	wait
+	for ((i = 0; i < ranks; i++)); do
+		ip netns delete "mininb-$i" 2>/dev/null || true
+	done
+	ip link delete $bridge 2>/dev/null || true
+	rm -rf "$scratch"
+}
+trap end EXIT
+
+# A namespace for each rank, on one bridge, whose end here is .254.
+make_network()
+{
+	local i
+	ip link add $bridge type bridge
+	ip address add $net.254/24 dev $bridge
+	ip link set $bridge up
+	for ((i = 0; i < ranks; i++)); do
+		ip netns add "mininb-$i"
+		ip link add "mininb-v$i" type veth peer name eth0 netns "mininb-$i"
+		ip link set "mininb-v$i" master $bridge up
+		ip -n "mininb-$i" address add "$net.$((i + 1))/24" dev eth0
+		ip -n "mininb-$i" link set eth0 up
+		ip -n "mininb-$i" link set lo up
+	done
+	# What the launcher calls in place of ssh: HOST WORDS...
+	cat >"$scratch/enter" <<-EOF
+		#!/bin/sh
+		while [ "\${1#-}" != "\$1" ]; do shift; done
+		host=\$1
+		shift
+		exec ip netns exec "mininb-\$((\${host##*.} - 1))" sh -c "\$*"
+	EOF
+	chmod +x "$scratch/enter"
+}
+
+start_redis()
+{
+	local i nodes=()
+	for i in 1 2 3; do
+		mkdir "$scratch/$i"
+		redis-server --port $((7600 + i)) --bind $net.254 --protected-mode no --save '' \
+			--dir "$scratch/$i" --cluster-enabled yes >/dev/null &
+		pids+=($!)
+		nodes+=("$net.254:$((7600 + i))")
+	done
+	for i in 1 2 3; do
+		until redis-cli -h $net.254 -p $((7600 + i)) ping >/dev/null 2>&1; do sleep 0.1; done
+	done
+	redis-cli --cluster create "${nodes[@]}" --cluster-yes >/dev/null
+	until redis-cli -h $net.254 -p 7601 cluster info | grep -q cluster_state:ok; do
+		sleep 0.1
+	done
+}
+
+start_serve()
+{
+	"$mininb" serve -d memory --allow-reset --listen=$net.254:7700 >/dev/null 2>&1 &
+	pids+=($!)
+	until (: >/dev/tcp/$net.254/7700) 2>/dev/null; do sleep 0.1; done
+}
+
+# $1: its name; the rest: how a client connects.
+compare()
+{
+	local name=$1 hosts i one all
+	shift
+	local job=(-w ycsb-b --records=20000 --duration="$duration" --quiet)
+	"$mininb" load "$@" -w ycsb-b --records=20000 --quiet >/dev/null
+	hosts=$(for ((i = 1; i <= ranks; i++)); do printf '%s,' "$net.$i"; done)
+	"$mininb" run "$@" "${job[@]}" --threads="$ranks" --output="$scratch/one.json" >/dev/null
+	mpirun.mpich -launcher ssh -launcher-exec "$scratch/enter" -localhost $net.254 \
+		-hosts "${hosts%,}" -env UCX_TLS tcp,self -n "$ranks" \
+		"$mininb" run "$@" "${job[@]}" --threads=1 --output="$scratch/all.json" >/dev/null ||
+		say "$name: mpirun.mpich failed; MPICH 4.0 may do so over TCP when all is done"
+	[[ $(jq '.results[0].measured.is_partial' "$scratch/all.json") == false ]] ||
+		die "$name: the result of the ranks is partial"
+	one=$(jq -r '.results[0].digest' "$scratch/one.json")
+	all=$(jq -r '.results[0].digest' "$scratch/all.json")
+	jq -rs --arg name "$name" '
+		def rate: .results[0] | .measured.ops / .measured.wall_ns * 1e9;
+		def begins: [.results[0].generators[].begun_at_ns];
+		"\($name): one process \(.[0] | rate | floor) ops/s, ranks \(.[1] | rate | floor) ops/s; "
+		+ "begins within \((.[1] | begins | max - min) / 1000) us, clocks to within "
+		+ "\([.[1].results[0].generators[].clock_error_ns // 0] | max / 1000) us"' \
+		"$scratch/one.json" "$scratch/all.json"
+	[[ $one == "$all" ]] || die "$name: the digests $one and $all differ"
+}
+
+make_network
+start_redis
+start_serve
+compare redis -d redis --durability=none -o cluster=yes --servers=$net.254:7601,$net.254:7602,$net.254:7603
+compare serve -d net --servers=$net.254:7700
