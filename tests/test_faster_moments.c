@@ -22,8 +22,7 @@
  *   17  finish_from_storage() does not look if the chain has changed
  *   18  link_copy() does not look if the chain has changed
  *   19  promote() does not
- *
- * Not found by any test: freeze_word() does not wait for the session of a tentative entry.
+ *   20  freeze_word() does not wait for the session of a tentative entry
  *
  * No test fails because a thread is slow. Where a right engine makes a thread wait, the test lets
  * it wait a little, which is only for a wrong engine to show itself.
@@ -523,6 +522,25 @@ TEST(bucket_that_another_session_splits_is_waited_for)
 	ck_assert_int_eq(finish(&splitter), NB_OK);
 	ck_assert_int_eq(finish(&reader), NB_OK);
 	rig_let_go(MOMENT_GROWTH);
+	end();
+}
+
+TEST(bucket_is_split_when_its_tentative_entry_is_decided)
+{
+	struct actor writer = {PUT, .key = 9000, .number = 5};
+
+	begin(&(struct rig){0});
+	start_and_hold(&writer, MOMENT_TENTATIVE);
+	ck_assert_int_eq(
+		put_others(session, 1, ENTRIES, 8), NB_OK); /* the last asks for growth */
+	for (unsigned i = 0; i < A_WHILE_MS; i++) {
+		ck_assert_uint_lt(rig_stat(&rig, "index"), 2 * 64 * 64);
+		usleep(1000);
+	}
+	rig_let_go(MOMENT_TENTATIVE);
+	ck_assert_int_eq(finish(&writer), NB_OK);
+	await_stat("index", 2 * 64 * 64);
+	ck_assert_uint_eq(number_at(9000), 5);
 	end();
 }
 
