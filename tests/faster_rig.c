@@ -148,6 +148,10 @@ rig_try_open(struct rig *rig, const char *path)
 		if (option->type == NB_OPT_REAL && option->def != NULL)
 			values[i].real = strtod(option->def, NULL);
 		values[i].is_set = is_set || option->def != NULL;
+		if (strcmp(option->name, "log_dir") == 0) {
+			values[i].text = rig->log_dir;
+			values[i].is_set = rig->log_dir != NULL;
+		}
 	}
 	struct nb_open_args to = {.size = sizeof(to),
 		.flags = NB_OPEN_CREATE,

@@ -21,6 +21,7 @@ struct rig {
 	struct nb_db *db;
 	uint32_t durability;
 	uint32_t inflight;
+	const char *log_dir; /* NULL: none */
 	/* Of an option whose name is set here, in place of the rig's own. */
 	const char *names[4];
 	uint64_t values[4];

@@ -205,6 +205,32 @@ TEST(database_in_use_is_refused)
 	end();
 }
 
+/* A new database takes no log that is there: its records would seem to be its own. */
+TEST(log_in_another_directory_is_found_and_not_mixed_up)
+{
+	const struct rig how = {.durability = NB_DUR_PERIODIC, .log_dir = "elsewhere"};
+	struct rig other = how;
+
+	ck_assert_int_eq(system("mkdir elsewhere second"), 0);
+	begin(&how);
+	put_many();
+	end();
+	ck_assert_int_eq(access("elsewhere/log", F_OK), 0);
+	ck_assert_int_eq(access("log", F_OK), -1);
+	begin(&how);
+	has_many();
+	end();
+	ck_assert_int_eq(rig_try_open(&other, "second"), NB_UNSUPPORTED);
+	told("elsewhere/log is the log of another database");
+	other.log_dir = NULL;
+	ck_assert_int_eq(rig_try_open(&other, "."), NB_FAIL);
+	told("there is no log of this database at ./log");
+	ck_assert_int_eq(access("log", F_OK), -1);
+	other.log_dir = "nowhere";
+	ck_assert_int_eq(rig_try_open(&other, "second"), NB_FAIL);
+	told("nowhere/log: No such file or directory");
+}
+
 TEST(other_page_size_is_refused)
 {
 	struct rig other = {.names = {"page_size"}, .values = {8192}};

@@ -124,6 +124,16 @@ struct nb_db {
 	uint64_t periodic_ns;
 };
 
+/* --- open.c --- */
+
+extern const struct nb_option store_options[];
+
+int
+store_open(struct nb_db **out, const struct nb_open_args *args);
+
+int
+store_close(struct nb_db *db);
+
 /* --- verbs.c --- */
 
 /** Try it in memory: an answer, or OP_*. */
