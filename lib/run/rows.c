@@ -6,7 +6,8 @@
  * counts before and after tell whether anything was lost, or was there twice. The engine's own
  * counting is asked for, SELECT COUNT(*) of a server; else all keys are scanned, in order.
  *
- * That scan also looks whether the preconditions of added edges hold at the end. A unique edge,
+ * The scan after the operations also looks whether the preconditions of added edges hold; with an
+ * engine that counts by itself, it is of the edges alone. A unique edge,
  * bidirectional or not, is the only edge that begins at its object, so no object has such an edge
  * and a second one where one of them was added. Loaded edges are not judged: nothing checks
  * preconditions when they are loaded.
@@ -54,19 +55,23 @@ take_edge(const struct nb_run *run, struct scanned *at, struct nb_slice key)
 		number >= run->job->edges * TAO_PARTS;
 }
 
+/** All keys, or those of edges; `counts` has the rows of each table that were read. */
 static int
-scan(struct nb_run *run, struct nb_session *session)
+scan(struct nb_run *run, struct nb_session *session, uint64_t counts[TAO_TABLES])
 {
 	const struct nb_engine *engine = &run->engine->table;
-	const struct nb_scan_args args = {.size = sizeof(args), .flags = NB_SCAN_KEYS_ONLY};
+	bool is_counted = run->counting->how == ROWS_BY_ENGINE;
+	const struct nb_scan_args args = {
+		.size = sizeof(args), .flags = NB_SCAN_KEYS_ONLY, .from = {"e", is_counted}};
 	struct nb_slice key = {NULL, 0}, value = {NULL, 0};
 	struct scanned at = {.edges = 0};
-	uint64_t *counts = run->counting->counts;
 	int rc = engine->scan_open(session, &args);
 	if (rc != NB_OK)
 		return rc == NB_NOT_FOUND ? NB_OK : rc;
 	while ((rc = engine->scan_next(session, &key, &value)) == NB_OK && !stop_requested()) {
 		bool is_edge = key.size == TAO_EDGE_KEY && *(const char *)key.data == 'e';
+		if (is_counted && !is_edge)
+			break;
 		counts[is_edge ? TAO_EDGES : TAO_OBJECTS]++;
 		if (is_edge)
 			take_edge(run, &at, key);
@@ -82,21 +87,29 @@ scan(struct nb_run *run, struct nb_session *session)
 			"%" PRIu64
 			" objects have an added edge that contradicts another one: a unique edge has to be alone",
 			at.broken);
-	run->counting->how = ROWS_BY_SCAN;
 	return NB_OK;
 }
 
 static int
-count_by_scan(struct nb_run *run)
+scan_in_session(struct nb_run *run, uint64_t counts[TAO_TABLES])
 {
 	const struct nb_engine *engine = &run->engine->table;
 	struct nb_session *session = NULL;
 	int rc = engine->session_open(&session, run->db, 0);
 	if (rc != NB_OK)
 		return rc;
-	rc = scan(run, session);
+	rc = scan(run, session, counts);
 	int closed = engine->session_close(session);
 	return rc == NB_OK ? closed : rc;
+}
+
+static int
+count_by_scan(struct nb_run *run)
+{
+	int rc = scan_in_session(run, run->counting->counts);
+	if (rc == NB_OK && !stop_requested())
+		run->counting->how = ROWS_BY_SCAN;
+	return rc;
 }
 
 static int
@@ -108,6 +121,26 @@ count_by_engine(struct nb_run *run)
 	if (rc == NB_OK)
 		run->counting->how = ROWS_BY_ENGINE;
 	return rc;
+}
+
+/** Several servers have no order together, so these are not looked at. */
+static int
+scan_edges(struct nb_run *run)
+{
+	uint64_t counts[TAO_TABLES] = {0};
+	return run->servers.count > 1 ? NB_OK : scan_in_session(run, counts);
+}
+
+/** After operations that may have added edges, which the counting does not look at. */
+static int
+judge_edges(struct nb_run *run)
+{
+	const struct nb_engine *engine = &run->engine->table;
+	bool is_after = run->counting == &run->measured.rows_after;
+	if (!is_after || engine->scan_open == NULL || run->options.what == NB_JOB_LOAD ||
+		!run->job->preconditions || stop_requested())
+		return NB_OK;
+	return run_call(run, "scan", true, scan_edges);
 }
 
 int
@@ -124,6 +157,8 @@ rows_count(struct nb_run *run, struct row_counts *rows)
 	run_tell(run, 0, 0);
 	int rc = engine->count != NULL ? run_call(run, "count", true, count_by_engine)
 				       : run_call(run, "scan", true, count_by_scan);
+	if (rc == NB_OK && rows->how == ROWS_BY_ENGINE)
+		rc = judge_edges(run);
 	return rc == NB_OK || rc == NB_ERR_DATA || run->left.is_left
 		? rc
 		: run_engine_failure(run, rc, "counting rows");

@@ -129,6 +129,20 @@ on_server()
 	contains "$(sql 'SHOW CREATE TABLE graph.objects')" '`value` varbinary(150)'
 }
 
+@test "an edge beside a unique one that a run has added contradicts it" {
+	sed -e '/"operations"/s/"weights".*/"weights": [0,1,0,0]}/' \
+		-e '/"write_operation_types"/s/"weights".*/"weights": [0,0,0,1,0,0]}/' \
+		-e '/"edge_types"/s/"weights".*/"weights": [1,0,0,0]}/' \
+		"$MININB_TEST_MAN/../workloads/taobench/workload_a.json" >unique.json
+	local graph=(-w taobench-a --graph=./unique.json --edges=60 -o database=uniques)
+	on_server 0 load "${graph[@]}" --fresh
+	on_server 0 run "${graph[@]}" --duration=0s --warmup=0 -c 100
+	matches "$output" 'Edges +: 60 before, 160 after'
+	sql 'INSERT INTO uniques.edges SELECT id1, id2 + 1, 3, timestamp, value FROM uniques.edges'
+	on_server 3 run "${graph[@]}" --duration=0s --warmup=0 -c 100 --epoch=1
+	contains "$stderr" '100 objects have an added edge that contradicts another one'
+}
+
 # That of the default is in the contract's own tests.
 @test "the contract holds at the other isolations" {
 	local isolation
