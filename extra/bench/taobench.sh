@@ -4,7 +4,7 @@
 # The table of extra/workloads/taobench/README.md: taobench.sh ENGINE...
 #
 # Loads workloads O and A of TAOBench into each engine and runs them: two threads, $EDGES edges
-# (20000), a second of warm-up and $SECONDS (3) that count. Prints a row for each engine: the level of
+# (20000), a second of warm-up and $SECONDS_EACH (3) that count. Prints a row for each engine: the level of
 # its transactions, operations and records a second. An ENGINE may have options:
 # "redis,--preconditions=no". $MININB is the program, $DIR a directory for databases.
 set -eu
