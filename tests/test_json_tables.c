@@ -118,6 +118,7 @@ is_meant(const char *name, size_t offset)
 		{"measured", offsetof(struct measurement, grown[TAO_OBJECTS])},
 		{"measured", offsetof(struct measurement, grown[TAO_EDGES])},
 		{"series", offsetof(struct series, counters.is_short)},
+		{"intervals", offsetof(struct nb_interval, kinds)},
 		{"record", offsetof(struct record, run)},
 		/* what a page says of the record that it picked */
 		{"record", offsetof(struct record, picked_of)},

@@ -287,7 +287,8 @@ add_operation_of_graph(void *to, const struct walk_row *row)
 static walk_fn
 row_of(const struct nb_result *result)
 {
-	return is_of_graph(result) && !result->is_load ? add_operation_of_graph : add_operation;
+	bool is_run = result->is_job && !result->is_load;
+	return is_run && is_of_graph(result) ? add_operation_of_graph : add_operation;
 }
 
 /** Text has a table for each group, with fewer columns. */
