@@ -11,6 +11,7 @@
 #include "unit.h"
 
 bool rig_lets_meet;
+void (*rig_at_meet)(void), (*rig_at_wait)(void);
 
 /*
  * Mostly not at all; else for about as long as an operation takes, so that it meets one that
@@ -21,6 +22,8 @@ racy_meet(void)
 {
 	static _Thread_local uint64_t random;
 
+	if (rig_at_meet != NULL)
+		rig_at_meet();
 	if (!rig_lets_meet)
 		return;
 	if (random == 0)
@@ -32,6 +35,14 @@ racy_meet(void)
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (dice >> 12 == 0)
 		sched_yield();
+}
+
+void
+racy_wait(void)
+{
+	if (rig_at_wait != NULL)
+		rig_at_wait();
+	racy_meet();
 }
 
 uint64_t

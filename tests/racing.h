@@ -18,6 +18,9 @@ enum { RACING_THREADS = 16 };
 /** Threads are held up where they meet others, at random. In code that RACY_MEET has compiled. */
 extern bool rig_lets_meet;
 
+/** Called where a thread could meet another, and where it waits for one: for tests of one thread. */
+extern void (*rig_at_meet)(void), (*rig_at_wait)(void);
+
 /** Of this test; `salt` tells its parts apart. Never 0. */
 uint64_t
 rig_seed(uint64_t salt);

@@ -41,9 +41,16 @@ enum { RACY_LOAD = __ATOMIC_RELAXED, RACY_STORE = __ATOMIC_RELAXED };
 #ifdef RACY_MEET
 void
 racy_meet(void);
+/** The same, where a thread that holds no lock waits for another. */
+void
+racy_wait(void);
 #else
 static inline void
 racy_meet(void)
+{
+}
+static inline void
+racy_wait(void)
 {
 }
 #endif

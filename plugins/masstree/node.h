@@ -101,14 +101,14 @@ version_is_leaf(uint64_t version)
 	return (version & NODE_LEAF) != 0;
 }
 
-/** A pause that grows with each call; `spins` begins at 0. */
+/** A pause that grows with each call; `spins` begins at 0. Only for a thread that holds no lock. */
 static inline void
 back_off(unsigned *spins)
 {
 	unsigned pauses = *spins < 6 ? 1u << *spins : 64;
 
 	++*spins;
-	racy_meet();
+	racy_wait();
 #ifdef __x86_64__
 	for (unsigned i = 0; i < pauses; i++)
 		__builtin_ia32_pause();

@@ -289,6 +289,7 @@ descend(struct mt_session *session, struct path *path)
 	bool goes_on = path_goes_on(session, path);
 	struct layer_slot layer;
 
+	session->path_epoch = 0;
 	if (!goes_on)
 		path_start(session->tree, path);
 	for (;;) {
@@ -467,6 +468,7 @@ static inline int
 store(struct mt_session *session, struct nb_slice key, struct nb_slice value, enum how how)
 {
 	struct path *path = &session->path;
+	unsigned spins = 0;
 	int rc;
 
 	epoch_enter(session->epoch);
@@ -481,7 +483,8 @@ store(struct mt_session *session, struct nb_slice key, struct nb_slice value, en
 			rc = store_again(session, path, (unsigned)slot, value, how);
 		if (rc != NB_CONFLICT)
 			break;
-		session->path_epoch = 0; /* the way to the leaf has changed */
+		session->path_epoch = 0; /* the way to the leaf has changed, or is locked */
+		back_off(&spins);
 	}
 	mt_leave(session);
 	return rc;

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What two sessions can do to each other, without threads and without chance: one session stops
+ * at a place where it could meet another, and the other performs a whole operation there.
+ *
+ * A reader that comes upon a change waits for its end, and so does a writer whose leaf is locked.
+ * Here that end cannot come. So an operation that waits is abandoned. It holds no lock then, and
+ * can be performed again.
+ */
+#include "masstree_rig.h"
+
+#include <setjmp.h>
+
+/* Records whose number is a multiple of STABLE are there throughout. */
+enum {
+	STABLE = 6,
+	KEYS = 72,
+	STEPS_MAX = 20000,
+	WAITS_MAX = 10,
+	FORMATS = 7 + (LEAF_SLOTS_MAX >= 10)
+};
+
+static const struct rig_format *format;
+static struct mt_tree *tree;
+static struct mt_session *outer, *inner;
+
+static struct {
+	void (*visit)(void); /* by the inner session, where the outer one stops */
+	unsigned first, step;
+	bool is_inside;
+	unsigned steps, inner_steps, outer_waits;
+	jmp_buf abandoned;
+} stop;
+
+static void
+at_meet(void)
+{
+	if (stop.is_inside) {
+		ck_assert_msg(++stop.inner_steps < STEPS_MAX, "it neither ends nor waits");
+		return;
+	}
+	unsigned now = stop.steps++;
+	if (stop.visit == NULL || now < stop.first || (now - stop.first) % stop.step != 0)
+		return;
+	stop.is_inside = true;
+	stop.visit();
+	stop.is_inside = false;
+}
+
+static void
+at_wait(void)
+{
+	if (stop.is_inside)
+		longjmp(stop.abandoned, 1);
+	ck_assert_msg(++stop.outer_waits < WAITS_MAX, "it waits for nobody");
+}
+
+/* Stop at step `first` of what follows, and at each `step` from there on. */
+static void
+stop_at(void (*visit)(void), unsigned first, unsigned step)
+{
+	stop.visit = visit;
+	stop.first = first;
+	stop.step = step;
+	stop.steps = stop.outer_waits = 0;
+}
+
+/* False: it would have to wait. */
+static bool
+performs(void (*operation)(uint64_t), uint64_t number)
+{
+	stop.inner_steps = 0;
+	if (setjmp(stop.abandoned) != 0) {
+		mt_release(inner);
+		return false;
+	}
+	operation(number);
+	return true;
+}
+
+/* --- records --- */
+
+static uint64_t random_state, marks[KEYS]; /* 0: is not there */
+
+static void
+put_number(struct mt_session *session, uint64_t number)
+{
+	uint8_t room[RIG_KEY_MAX], value[RIG_VALUE_MAX];
+	uint64_t mark = (number + 1) << 32 | rig_random(&random_state, 1u << 31);
+
+	ck_assert_int_eq(mt_put(session, format->key(room, number),
+				 rig_value(value, format, &random_state, mark)),
+		NB_OK);
+	marks[number] = mark;
+}
+
+static void
+del_number(struct mt_session *session, uint64_t number)
+{
+	uint8_t room[RIG_KEY_MAX];
+	int rc = mt_del(session, format->key(room, number));
+
+	ck_assert_int_eq(rc, marks[number] != 0 ? NB_OK : NB_NOT_FOUND);
+	marks[number] = 0;
+}
+
+static void
+is_of(struct nb_slice value, uint64_t number)
+{
+	uint64_t mark;
+
+	ck_assert(rig_is_whole(value, &mark));
+	ck_assert_uint_eq(mark >> 32, number + 1);
+}
+
+static void
+has_stable(struct mt_session *session, uint64_t number)
+{
+	uint8_t room[RIG_KEY_MAX];
+	struct nb_slice value;
+
+	ck_assert_msg(mt_get(session, format->key(room, number), &value) == NB_OK,
+		"%s: %d is not found", format->name, (int)number);
+	is_of(value, number);
+	mt_release(session);
+}
+
+/* Every stable record once, and all in order. */
+static void
+scan_all(struct mt_session *session, bool is_backward)
+{
+	struct nb_scan_args args = {
+		.size = sizeof(args), .flags = is_backward ? NB_SCAN_BACKWARD : 0};
+	long step = is_backward ? -1 : 1, before = is_backward ? KEYS : -1, stable = 0;
+	struct nb_slice key, value;
+
+	ck_assert_int_eq(mt_scan_open(session, &args), NB_OK);
+	while (mt_scan_next(session, &key, &value) == NB_OK) {
+		long number = (long)rig_number(format, key, KEYS);
+
+		ck_assert_msg((number - before) * step > 0, "%s: %ld after %ld", format->name,
+			number, before);
+		is_of(value, (uint64_t)number);
+		stable += number % STABLE == 0;
+		before = number;
+	}
+	ck_assert_int_eq(stable, KEYS / STABLE);
+	ck_assert_int_eq(mt_scan_close(session), NB_OK);
+}
+
+static void
+begin(int i)
+{
+	format = rig_format(i);
+	random_state = rig_seed((uint64_t)i);
+	tree = rig_open(format);
+	outer = rig_session(tree, 0);
+	inner = rig_session(tree, 1);
+	memset(marks, 0, sizeof(marks));
+	for (uint64_t number = 0; number < KEYS; number += STABLE)
+		put_number(outer, number);
+	stop.visit = NULL;
+	rig_at_meet = at_meet;
+	rig_at_wait = at_wait;
+}
+
+static void
+end(void)
+{
+	int64_t records = 0;
+
+	rig_at_meet = rig_at_wait = NULL;
+	for (uint64_t number = 0; number < KEYS; number++)
+		records += marks[number] != 0;
+	rig_check(tree, records);
+	mt_session_close(inner);
+	mt_session_close(outer);
+	mt_close(tree);
+}
+
+/* --- reads within writes --- */
+
+static unsigned answered, waited; /* reads */
+static uint64_t visited;          /* the outer session's key */
+
+static void
+get_inside(uint64_t number)
+{
+	has_stable(inner, number);
+}
+
+static void
+scan_inside(uint64_t is_backward)
+{
+	scan_all(inner, is_backward == 1);
+}
+
+/* The stable records about the one that is written. */
+static void
+get_neighbours(void)
+{
+	uint64_t first = visited / STABLE * STABLE;
+
+	for (uint64_t number = first; number < KEYS && number <= first + STABLE;
+		number += STABLE)
+		if (performs(get_inside, number))
+			answered++;
+		else
+			waited++;
+}
+
+static void
+scan_both_ways(void)
+{
+	for (uint64_t is_backward = 0; is_backward < 2; is_backward++)
+		if (performs(scan_inside, is_backward))
+			answered++;
+		else
+			waited++;
+}
+
+static void
+write_and_stop(
+	uint64_t number, bool is_delete, void (*visit)(void), unsigned first, unsigned step)
+{
+	if (number % STABLE == 0)
+		return;
+	visited = number;
+	stop_at(visit, first, step);
+	if (is_delete)
+		del_number(outer, number);
+	else
+		put_number(outer, number);
+	stop_at(NULL, 0, 1);
+}
+
+/* All that is not stable comes, is replaced, and goes again, so that leaves split and are removed. */
+static void
+write_with(void (*visit)(void), unsigned rounds, unsigned step)
+{
+	answered = waited = 0;
+	for (unsigned round = 0; round < rounds; round++) {
+		uint64_t turn = 1 + rig_random(&random_state, KEYS - 1) * 2;
+
+		while (turn % 3 == 0) /* it has no divisor in common with KEYS */
+			turn += 2;
+		for (uint64_t i = 0; i < 3 * (uint64_t)KEYS; i++)
+			write_and_stop(i * turn % KEYS, i >= 2 * (uint64_t)KEYS, visit,
+				(unsigned)rig_random(&random_state, step), step);
+	}
+	ck_assert_uint_gt(answered, 100);
+	ck_assert_uint_gt(waited, 0);
+}
+
+TEST_EACH(gets_find_each_record_at_every_moment_of_a_write, FORMATS)
+{
+	begin(_i);
+	write_with(get_neighbours, 2, 1);
+	end();
+}
+
+TEST_EACH(scans_find_each_record_at_every_moment_of_a_write, FORMATS)
+{
+	begin(_i);
+	write_with(scan_both_ways, 1, 16);
+	end();
+}
+
+/* --- writes within reads --- */
+
+/* Some records come and go: a leaf that the reader is in may be another's when it goes on. */
+static void
+write_some(void)
+{
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t number = rig_random(&random_state, KEYS);
+
+		if (number % STABLE == 0)
+			put_number(inner, number);
+		else if (rig_random(&random_state, 2) == 0)
+			del_number(inner, number);
+		else
+			put_number(inner, number);
+		stop.inner_steps = 0;
+	}
+}
+
+/* Whether there was so late a step. */
+static bool
+get_and_stop(uint64_t number, unsigned at)
+{
+	stop_at(write_some, at, UINT32_MAX);
+	has_stable(outer, number);
+	stop.visit = NULL;
+	return stop.steps > at;
+}
+
+static bool
+scan_and_stop(bool is_backward, unsigned at)
+{
+	stop_at(write_some, at, UINT32_MAX);
+	scan_all(outer, is_backward);
+	stop.visit = NULL;
+	return stop.steps > at;
+}
+
+TEST_EACH(reads_are_right_whatever_is_written_at_any_moment_of_them, FORMATS)
+{
+	begin(_i);
+	for (uint64_t number = 0; number < KEYS; number += STABLE)
+		for (unsigned at = 0; get_and_stop(number, at); at++)
+			;
+	for (int is_backward = 0; is_backward < 2; is_backward++)
+		for (unsigned at = 0; scan_and_stop(is_backward == 1, at); at += 3)
+			;
+	end();
+}
+
+/* --- writes within writes --- */
+
+static bool is_inner_delete, has_waited;
+static uint64_t inner_number;
+
+static void
+write_inside(uint64_t number)
+{
+	if (is_inner_delete)
+		del_number(inner, number);
+	else
+		put_number(inner, number);
+}
+
+static void
+write_once(void)
+{
+	has_waited = !performs(write_inside, inner_number);
+}
+
+/* It was abandoned, a delete perhaps after the record was gone: once more, all of it. */
+static void
+write_again(uint64_t number)
+{
+	if (is_inner_delete)
+		put_number(inner, number);
+	write_inside(number);
+}
+
+TEST_EACH(writes_are_all_there_whatever_is_written_at_any_moment_of_them, FORMATS)
+{
+	enum { WRITES = 6000 };
+
+	begin(_i);
+	for (unsigned i = 0; i < WRITES; i += UNIT_STEP) {
+		uint64_t number = rig_random(&random_state, KEYS);
+		uint64_t deletes = i / 500 % 2 == 0 ? 1 : 3; /* of 4 */
+
+		inner_number = (number + 1 + rig_random(&random_state, 6)) % KEYS;
+		is_inner_delete = rig_random(&random_state, 4) < deletes;
+		has_waited = false;
+		stop_at(write_once, (unsigned)rig_random(&random_state, 90), UINT32_MAX);
+		if (rig_random(&random_state, 4) < deletes)
+			del_number(outer, number);
+		else
+			put_number(outer, number);
+		stop.visit = NULL;
+		if (has_waited)
+			write_again(inner_number);
+		if (i % 200 == 0)
+			for (number = 0; number < KEYS; number++)
+				if (marks[number] != 0)
+					has_stable(outer, number);
+	}
+	end();
+}
