@@ -18,7 +18,7 @@ enum { RACING_THREADS = 16 };
 /** Threads are held up where they meet others, at random. In code that RACY_MEET has compiled. */
 extern bool rig_lets_meet;
 
-/** Called where a thread could meet another, and where it waits for one: for tests of one thread. */
+/** Called where threads could meet, and where one waits for another: for tests of one thread. */
 extern void (*rig_at_meet)(void), (*rig_at_wait)(void);
 
 /** Of this test; `salt` tells its parts apart. Never 0. */

@@ -234,7 +234,7 @@ write_and_stop(
 	stop_at(NULL, 0, 1);
 }
 
-/* All that is not stable comes, is replaced, and goes again, so that leaves split and are removed. */
+/* All that is not stable comes, is replaced and goes again: leaves split and are removed. */
 static void
 write_with(void (*visit)(void), unsigned rounds, unsigned step)
 {
