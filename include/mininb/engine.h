@@ -209,6 +209,10 @@ struct nb_host {
 	 * Tell the user, NB_LOG_*. The same text is printed once for each run; repetitions
 	 * are counted. Of more than 32 different texts the rest is only counted, too. Not
 	 * from get, put and the like. Any thread.
+	 *
+	 * A client of servers tells at open, at NB_LOG_INFO, what serves it: "ADDRESS: version,
+	 * settings" with the address as in `targets`. Results keep what follows the address,
+	 * and comparisons warn where it differs.
 	 */
 	void (*log)(uint32_t level, const char *fmt, ...) NB_PRINTF(2, 3);
 };
