@@ -210,9 +210,9 @@ struct nb_host {
 	 * are counted. Of more than 32 different texts the rest is only counted, too. Not
 	 * from get, put and the like. Any thread.
 	 *
-	 * A client of servers tells at open, at NB_LOG_INFO, what serves it: "ADDRESS: version,
-	 * settings" with the address as in `targets`. Results keep what follows the address,
-	 * and comparisons warn where it differs.
+	 * A client logs the version and the settings of each server when it opens, at
+	 * NB_LOG_INFO: "ADDRESS: version, settings", with the address as in `targets`. Results
+	 * keep that text, and comparisons warn if it differs.
 	 */
 	void (*log)(uint32_t level, const char *fmt, ...) NB_PRINTF(2, 3);
 };

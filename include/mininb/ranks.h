@@ -102,8 +102,9 @@ NB_MUST_CHECK int
 nb_ranks_merge(struct nb_results **out, struct nb_ranks *ranks);
 
 /**
- * Leave, and free. Write all output before: if MPI does not end within 3 s, the process does. Rank 0 lets the others go first. If a rank was lost, rank 0 makes the launcher end
- * all processes with `status`, and does not return.
+ * Leave, and free. Write all output before: if MPI does not end within 3 s, the process ends. Rank 0
+ * leaves last. If a rank was lost, rank 0 makes the launcher end all processes with `status`, and
+ * does not return.
  */
 void
 nb_ranks_leave(struct nb_ranks *ranks, int status);

@@ -2,7 +2,7 @@
 /*
  * Ranks that do one run together. Rank 0 knows the state of all; the others know rank 0 only. So a
  * run costs rank 0 a few messages for each rank, and no rank waits for another one while it
- * measures: there is no barrier, but a moment at which all begin.
+ * measures: instead of a barrier they agree on a moment to begin.
  *
  * A rank that is silent for too long is lost. Launchers usually end all ranks before that.
  */
@@ -69,7 +69,7 @@ describe(struct nb_ranks *ranks, uint32_t k, const char *end)
 		host[0] != '\0' ? host : "host unknown", end);
 }
 
-/** Keeps the first failure, and ends the run of all ranks. What they do after that is no failure. */
+/** Keep the first failure and end the run of all ranks. Later ends of ranks are no failures. */
 static void
 note_failure(struct nb_ranks *ranks, uint32_t k, int status, const char *end)
 {
@@ -315,7 +315,7 @@ nb_ranks_leave(struct nb_ranks *ranks, int status)
 
 /* ---- while it goes on ---- */
 
-/** After this process was stopped, it does not know yet who is silent. */
+/** After a stop of this process (SIGSTOP): wait anew before a rank counts as silent. */
 static void
 note_poll(struct nb_ranks *ranks, uint64_t now_ns)
 {

@@ -42,7 +42,7 @@ struct nb_ranks {
 	bool was_roll_called;
 	uint64_t pong_ns;   /* the clock in the last answer to a ping; 0: none has come */
 	uint64_t attend_ns; /* until then another ping may come, which must not wait */
-	struct rank *of;    /* of rank 0: all; of others: rank 0 alone */
+	struct rank *of;    /* on rank 0: of all ranks; on others: of rank 0 only */
 	char failure[END_SIZE + HOST_SIZE + 32];
 	int failure_status;
 };

@@ -3,8 +3,8 @@
  * Shards of one run: whether their results are the whole of it, whether they ran together, and
  * what each of them did.
  *
- * A missing shard, one that is there twice, or one of other operations makes the merged counts
- * those of no run, so such results are refused. Whether all ran at the same time is a matter of
+ * Results are refused if a shard is missing, is there twice, or did other operations: the merged
+ * counts would then belong to no run. Whether all ran at the same time is a matter of
  * degree: a note says how much. It compares the clocks of machines, which NTP keeps within some
  * milliseconds of each other; the note is wrong by as much, unless the ranks of MPI have compared
  * their clocks.
