@@ -44,8 +44,8 @@ NB_MUST_CHECK int
 nb_ranks_join(struct nb_ranks **out, const struct nb_launch *launch, uint64_t silence_ns);
 
 /**
- * Handle the messages that have come, and say that this rank is alive. Spins for some ms while clocks
- * are compared, when no rank measures.
+ * Handle the messages that have come, and say that this rank is alive. Spins for some ms while
+ * clocks are compared, when no rank measures.
  */
 void
 nb_ranks_poll(struct nb_ranks *ranks);
@@ -102,8 +102,8 @@ NB_MUST_CHECK int
 nb_ranks_merge(struct nb_results **out, struct nb_ranks *ranks);
 
 /**
- * Leave, and free. Write all output before: if MPI does not end within 3 s, the process ends. Rank 0
- * leaves last. If a rank was lost, rank 0 makes the launcher end all processes with `status`, and
+ * Leave, and free. Write all output before: if MPI does not end within 3 s, the process ends.
+ * Rank 0 leaves last. If a rank was lost, rank 0 makes the launcher end all processes with `status`, and
  * does not return.
  */
 void

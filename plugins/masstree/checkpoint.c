@@ -83,21 +83,6 @@ struct part {
 	int error; /* errno */
 };
 
-static int
-write_all(int fd, const char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t done = write(fd, data, size);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return errno;
-		data += done;
-		size -= (size_t)done;
-	}
-	return 0;
-}
-
 static void
 write_block(struct part *part)
 {
@@ -108,7 +93,7 @@ write_block(struct part *part)
 		part->block + sizeof(header), header.size, header.size);
 	memcpy(part->block, &header, sizeof(header));
 	if (part->error == 0)
-		part->error = write_all(part->fd, part->block, part->size);
+		part->error = store_write(part->fd, part->block, part->size);
 	part->total += part->count;
 	part->size = sizeof(header);
 	part->count = 0;
@@ -151,7 +136,7 @@ end_part(struct part *part, bool is_synced)
 	end.count = part->total;
 	end.checksum = XXH3_64bits_withSeed(&end.count, sizeof(end.count), 0);
 	if (part->error == 0)
-		part->error = write_all(part->fd, (const char *)&end, sizeof(end));
+		part->error = store_write(part->fd, (const char *)&end, sizeof(end));
 	if (part->error == 0 && is_synced && fsync(part->fd) != 0)
 		part->error = errno;
 }
@@ -227,7 +212,8 @@ write_part(struct job *job, struct mt_session *session, unsigned index)
 	part.fd = part.block == NULL ? -1
 				     : open(state->parts.path[index],
 					       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	part.error = part.fd < 0 ? errno : write_all(part.fd, (char *)&header, sizeof(header));
+	part.error = part.fd < 0 ? errno
+				 : store_write(part.fd, (char *)&header, sizeof(header));
 	if (part.error == 0)
 		rc = scan_part(job, session, index, &part);
 	if (part.fd >= 0) {

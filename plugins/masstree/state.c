@@ -177,19 +177,19 @@ print_state(struct text *text, const struct state *state, const struct store *st
 
 /* --- writing --- */
 
-static bool
-write_all(int fd, const char *data, size_t size)
+int
+store_write(int fd, const char *data, size_t size)
 {
 	while (size > 0) {
 		ssize_t done = write(fd, data, size);
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done < 0)
-			return false;
+			return errno;
 		data += done;
 		size -= (size_t)done;
 	}
-	return true;
+	return 0;
 }
 
 static bool
@@ -220,7 +220,7 @@ state_write(const struct state *state, const struct store *store)
 	snprintf(fresh, sizeof(fresh), "%s.new", name);
 	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd >= 0) {
-		is_done = write_all(fd, text.data, text.size) && fsync(fd) == 0;
+		is_done = store_write(fd, text.data, text.size) == 0 && fsync(fd) == 0;
 		close(fd);
 	}
 	free(text.data);

@@ -227,6 +227,10 @@ struct block_header {
 
 /* --- state.c --- */
 
+/** Write all of it. Returns 0 or an errno. */
+int
+store_write(int fd, const char *data, size_t size);
+
 /** NB_NOT_FOUND: there is none. */
 int
 state_read(struct state *state, const struct store *store);
