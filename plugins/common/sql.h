@@ -126,6 +126,24 @@ sql_check_tables(const struct nb_host *host, const struct nb_table *tables, uint
 	return NB_OK;
 }
 
+/** order[]: the numbers of the tables by their prefixes, of which none begins with another. */
+static inline void
+sql_sort_by_prefix(const struct nb_table *tables, uint32_t count, uint32_t *order)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct nb_slice prefix = tables[i].prefix;
+		uint32_t at = i;
+		for (; at > 0; at--) {
+			struct nb_slice before = tables[order[at - 1]].prefix;
+			size_t size = before.size < prefix.size ? before.size : prefix.size;
+			if (memcmp(address(before), address(prefix), size) < 0)
+				break;
+			order[at] = order[at - 1];
+		}
+		order[at] = i;
+	}
+}
+
 /**
  * Whether a prefix may ask for keys with some last bytes: the last column of the table's keys is
  * one byte, and the prefix does not have it.

@@ -329,23 +329,6 @@ make_tables(struct nb_db *db, uint32_t target)
 
 /* --- open and close --- */
 
-static void
-sort_by_prefix(struct nb_db *db)
-{
-	for (uint32_t i = 0; i < db->table_count; i++) {
-		struct nb_slice prefix = db->of[i].prefix;
-		uint32_t at = i;
-		for (; at > 0; at--) {
-			struct nb_slice before = db->of[db->by_prefix[at - 1]].prefix;
-			size_t size = before.size < prefix.size ? before.size : prefix.size;
-			if (memcmp(address(before), address(prefix), size) < 0)
-				break;
-			db->by_prefix[at] = db->by_prefix[at - 1];
-		}
-		db->by_prefix[at] = i;
-	}
-}
-
 static int
 make_schema(struct nb_db *db)
 {
@@ -361,7 +344,7 @@ make_schema(struct nb_db *db)
 		if (db->tables == NULL ||
 			!schema_make(&db->tables[i], &db->of[i], db->options[DATABASE].text))
 			return db->host->fail(NB_FAIL, "out of memory");
-	sort_by_prefix(db);
+	sql_sort_by_prefix(db->of, db->table_count, db->by_prefix);
 	return NB_OK;
 }
 

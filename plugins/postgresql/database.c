@@ -180,27 +180,6 @@ database_count(struct nb_db *db, uint32_t table, uint64_t *rows)
 /* --- open and close --- */
 
 static int
-compare_prefixes(struct nb_slice a, struct nb_slice b)
-{
-	int order = memcmp(address(a), address(b), a.size < b.size ? a.size : b.size);
-	return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
-
-static void
-sort_tables(struct nb_db *db)
-{
-	for (uint32_t i = 0; i < db->table_count; i++) {
-		uint32_t to = i;
-		for (; to > 0 &&
-			compare_prefixes(db->tables[i].columns->prefix,
-				db->tables[db->order[to - 1]].columns->prefix) < 0;
-			to--)
-			db->order[to] = db->order[to - 1];
-		db->order[to] = i;
-	}
-}
-
-static int
 take_tables(struct nb_db *db, const struct nb_open_args *args)
 {
 	const struct nb_table *tables = sql_tables(args, &db->table_count);
@@ -223,7 +202,7 @@ take_tables(struct nb_db *db, const struct nb_open_args *args)
 			sql_is_open(tables[i].value_columns, 1);
 		snprintf(table->name, sizeof(table->name), "\"%s\"", tables[i].name);
 	}
-	sort_tables(db);
+	sql_sort_by_prefix(tables, db->table_count, db->order);
 	return statements_make(db);
 }
 

@@ -270,36 +270,6 @@ find_database(struct nb_db *db, const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/* Its connection syncs in any case: it writes only what a flush is to make safe. */
-static int
-open_base(struct nb_db *db, bool is_to_create)
-{
-	int rc = database_connect(&db->base, db, is_to_create ? SQLITE_OPEN_CREATE : 0, "FULL");
-	if (rc != NB_OK || !is_to_create)
-		return rc;
-	int error = sqlite3_exec(db->base,
-		"CREATE TABLE IF NOT EXISTS records(k BLOB PRIMARY KEY, v BLOB) WITHOUT ROWID",
-		NULL, NULL, NULL);
-	if (error == SQLITE_OK)
-		return NB_OK;
-	rc = database_failure(db->host, db->base, "CREATE TABLE", error);
-	sqlite3_close(db->base);
-	return rc;
-}
-
-/* A database without the table is not ours: seen here rather than by the first session. */
-static int
-check_table(struct nb_db *db)
-{
-	sqlite3_stmt *statement;
-	int error = sqlite3_prepare_v2(
-		db->base, "SELECT k, v FROM records", -1, &statement, NULL);
-	if (error != SQLITE_OK)
-		return database_failure(db->host, db->base, "not a database of mininb", error);
-	sqlite3_finalize(statement);
-	return NB_OK;
-}
-
 int
 database_open(struct nb_db **out, const struct nb_open_args *args)
 {
@@ -316,17 +286,21 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	db->synchronous = synchronous_of(db->journal, args->durability);
 	db->is_read_only = (args->flags & NB_OPEN_READ_ONLY) != 0;
 	rc = find_database(db, args);
-	if (rc == NB_OK)
-		rc = open_base(db, (args->flags & NB_OPEN_CREATE) != 0);
+	bool is_to_create = (args->flags & NB_OPEN_CREATE) != 0;
+	if (rc ==
+		NB_OK) /* this connection syncs: it writes only what a flush is to make safe */
+		rc = database_connect(
+			&db->base, db, is_to_create ? SQLITE_OPEN_CREATE : 0, "FULL");
 	if (rc != NB_OK)
 		goto free_db;
-	rc = check_table(db);
+	rc = schema_open(db, args, is_to_create);
 	if (rc != NB_OK)
 		goto close_base;
 	*out = db;
 	return NB_OK;
 
 close_base:
+	schema_free(db);
 	sqlite3_close(db->base);
 free_db:
 	free(db);
@@ -341,6 +315,7 @@ database_close(struct nb_db *db)
 	int rc = error == SQLITE_OK
 		? NB_OK
 		: database_failure(db->host, db->base, "sqlite3_close", error);
+	schema_free(db);
 	free(db);
 	return rc;
 }

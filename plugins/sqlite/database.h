@@ -3,9 +3,10 @@
 #define SQLITE_DATABASE_H
 /**
  * A database as a whole and the connections to it: what the options make of them,
- * opening, closing and writing out. sqlite.c reads and writes records.
+ * opening, closing and writing out. schema.c has its tables, sqlite.c reads and writes records.
  */
 #include "../common/database.h"
+#include "../common/sql.h"
 
 #include <sqlite3.h>
 
@@ -21,6 +22,31 @@ enum {
 	COUNTERS = 4 /* of a connection */
 };
 
+/* The bits of a scan's statement. */
+enum { SCAN_KEYS = 1, SCAN_DOWN = 2 };
+
+/** The statements of a table. */
+enum {
+	GET,
+	PUT,
+	INSERT,
+	DEL,
+	MERGE,    /* only of tables whose values are a counter */
+	SCAN_ALL, /* + SCAN_* */
+	SCAN_FROM = SCAN_ALL + 4,
+	SCAN_BEYOND = SCAN_FROM + 4, /* without the key it begins with */
+	STATEMENTS = SCAN_BEYOND + 4
+};
+
+/** A table with its text. */
+struct table {
+	const struct nb_table *of;
+	char *definition;
+	char *texts[STATEMENTS]; /* NULL: it has no such statement */
+	bool is_plain_key;       /* the bytes of a key are its one column */
+	bool is_plain_value;     /* likewise */
+};
+
 struct nb_db {
 	const struct nb_host *host;
 	sqlite3 *base;
@@ -31,11 +57,28 @@ struct nb_db {
 	bool is_read_only;
 	uint64_t busy_waits;       /* atomic, as the next ones */
 	uint64_t counts[COUNTERS]; /* of all sessions, as of when they were last published */
+	struct table tables[SQL_TABLES_MAX];
+	uint32_t table_count;
+	uint32_t by_prefix[SQL_TABLES_MAX]; /* numbers of tables in the order of their keys */
 	char path[FILE_PATH_SIZE];
 };
 
 enum journal
 database_journal(const struct nb_option_value *values);
+
+/**
+ * Make the texts of the job's tables, and with `is_to_create` the tables. A table that is not
+ * there, or has other columns, is a failure. schema_free() also after one.
+ */
+int
+schema_open(struct nb_db *db, const struct nb_open_args *args, bool is_to_create);
+
+void
+schema_free(struct nb_db *db);
+
+/** The rows of a table. */
+int
+schema_count(struct nb_db *db, uint32_t table, uint64_t *rows);
 
 /** A failure of SQLite's, in its words. */
 int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SQLite: one table whose rows are in a B-tree ordered by the key (WITHOUT ROWID). database.c
- * opens the connections.
+ * SQLite: each table is a B-tree that is ordered by its key. database.c opens the connections,
+ * schema.c has the tables.
  *
  * - A session is a connection without SQLite's mutex, with each statement prepared once.
  * - A loan is a row of a statement that is not reset: it holds a read transaction. SQLite has
@@ -9,10 +9,8 @@
  * - journal decides the durability levels, and journal=off cannot undo anything. So each
  *   journal has a table here.
  * - SQLite waits up to busy_timeout for a lock; then the answer is NB_CONFLICT.
- * - SQLITE_STATIC: no key or value is copied when it is bound. A binding outlives its call, but
- *   is bound anew before it is read again.
  */
-#include "database.h"
+#include "session.h"
 
 #include "../common/execute.h"
 
@@ -25,39 +23,7 @@
 
 enum { PUBLISH_EVERY = 1024 };
 
-/* The statements of a session. */
-enum {
-	GET,
-	PUT,
-	INSERT,
-	DEL,
-	MERGE,
-	/* Scans: one more for keys only, two more for backward, four more from the very end. */
-	SCAN,
-	SCAN_BACK = SCAN + 2,
-	SCAN_BACK_ALL = SCAN + 4,
-	BEGIN_WRITE = SCAN + 6,
-	BEGIN_READ,
-	COMMIT,
-	ROLLBACK,
-	STATEMENTS
-};
-
-/* A key has at least one byte, so all are above x'', from which a scan may begin. */
-static const char *const texts[STATEMENTS] = {
-	[GET] = "SELECT v FROM records WHERE k = ?1",
-	[PUT] = "REPLACE INTO records(k, v) VALUES(?1, ?2)",
-	[INSERT] = "INSERT INTO records(k, v) VALUES(?1, ?2) ON CONFLICT DO NOTHING",
-	[DEL] = "DELETE FROM records WHERE k = ?1",
-	[MERGE] =
-		("INSERT INTO records(k, v) VALUES(?1, ?2) "
-		 "ON CONFLICT(k) DO UPDATE SET v = add_u64(v, excluded.v) WHERE length(v) = 8"),
-	[SCAN] = "SELECT k, v FROM records WHERE k >= ?1 ORDER BY k",
-	[SCAN + 1] = "SELECT k FROM records WHERE k >= ?1 ORDER BY k",
-	[SCAN_BACK] = "SELECT k, v FROM records WHERE k <= ?1 ORDER BY k DESC",
-	[SCAN_BACK + 1] = "SELECT k FROM records WHERE k <= ?1 ORDER BY k DESC",
-	[SCAN_BACK_ALL] = "SELECT k, v FROM records ORDER BY k DESC",
-	[SCAN_BACK_ALL + 1] = "SELECT k FROM records ORDER BY k DESC",
+static const char *const txn_texts[TXN_STATEMENTS] = {
 	[BEGIN_WRITE] =
 		"BEGIN IMMEDIATE", /* or a conflict would show only at the first write */
 	[BEGIN_READ] = "BEGIN",
@@ -76,17 +42,6 @@ static const struct {
 	{SQLITE_DBSTATUS_CACHE_SPILL, "cache_spills"},
 };
 
-struct nb_session {
-	struct nb_db *db;
-	sqlite3 *base;
-	sqlite3_stmt *statements[STATEMENTS];
-	sqlite3_stmt *scan; /* the one that is open */
-	struct buffer kept; /* what the gets of an execute lend */
-	bool is_in_transaction;
-	bool is_keys_only;
-	uint32_t calls;
-};
-
 static const char *
 version(void)
 {
@@ -95,9 +50,8 @@ version(void)
 
 /* --- answers --- */
 
-/* Run to its end a statement that gives no rows. */
-static int
-run(sqlite3_stmt *statement)
+int
+session_run(sqlite3_stmt *statement)
 {
 	sqlite3_step(statement);
 	return sqlite3_reset(statement);
@@ -109,15 +63,17 @@ abort_txn(struct nb_session *session)
 	session->is_in_transaction = false;
 	if (sqlite3_get_autocommit(session->base) != 0)
 		return; /* some errors have done it */
-	run(session->statements[ROLLBACK]);
+	session_run(session->txn[ROLLBACK]);
 }
 
-/* The answer to a statement's error. A lock that was not granted undoes the transaction. */
-static int
-outcome(struct nb_session *session, const char *call, int error)
+int
+session_outcome(struct nb_session *session, const char *call, int error)
 {
 	if (error == SQLITE_OK)
 		return NB_OK;
+	if (error == SQLITE_MISMATCH)
+		return session->db->host->fail(
+			NB_FAIL, "the key or value does not fit the columns of its table");
 	if (!database_is_locked(error))
 		return database_failure(session->db->host, session->base, call, error);
 	abort_txn(session);
@@ -149,42 +105,64 @@ publish(struct nb_session *session)
 	}
 }
 
-static void
-count_call(struct nb_session *session)
+void
+session_called(struct nb_session *session)
 {
 	if (++session->calls % PUBLISH_EVERY == 0)
 		publish(session);
 }
 
 static int
+prepare(struct nb_session *session, sqlite3_stmt **out, const char *text)
+{
+	int error = sqlite3_prepare_v3(
+		session->base, text, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
+	return error == SQLITE_OK
+		? NB_OK
+		: database_failure(session->db->host, session->base, text, error);
+}
+
+static int
 prepare_all(struct nb_session *session)
 {
-	for (int i = 0; i < STATEMENTS; i++) {
-		int error = sqlite3_prepare_v3(session->base, texts[i], -1,
-			SQLITE_PREPARE_PERSISTENT, &session->statements[i], NULL);
-		if (error != SQLITE_OK)
-			return database_failure(
-				session->db->host, session->base, texts[i], error);
-	}
-	return NB_OK;
+	const struct nb_db *db = session->db;
+	int rc = NB_OK;
+	for (uint32_t t = 0; t < db->table_count; t++)
+		for (int i = 0; rc == NB_OK && i < STATEMENTS; i++)
+			if (db->tables[t].texts[i] != NULL)
+				rc = prepare(session, &session->statements[t][i],
+					db->tables[t].texts[i]);
+	for (int i = 0; rc == NB_OK && i < TXN_STATEMENTS; i++)
+		rc = prepare(session, &session->txn[i], txn_texts[i]);
+	return rc;
 }
 
 static void
 finalize_all(struct nb_session *session)
 {
-	for (int i = 0; i < STATEMENTS; i++)
-		sqlite3_finalize(session->statements[i]);
+	for (uint32_t t = 0; t < session->db->table_count; t++)
+		for (int i = 0; i < STATEMENTS; i++)
+			sqlite3_finalize(session->statements[t][i]);
+	for (int i = 0; i < TXN_STATEMENTS; i++)
+		sqlite3_finalize(session->txn[i]);
 }
 
-/* The function add_u64 of MERGE, for two numbers of 8 bytes. */
+/* The function add_u64 of MERGE, for two numbers, or for two of 8 bytes. */
 static void
 add_u64(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	uint64_t terms[2];
+	bool is_number = sqlite3_value_type(values[0]) == SQLITE_INTEGER;
 	for (int i = 0; i < 2; i++)
-		memcpy(&terms[i], sqlite3_value_blob(values[i]), sizeof(terms[i]));
+		if (is_number)
+			terms[i] = (uint64_t)sqlite3_value_int64(values[i]);
+		else
+			memcpy(&terms[i], sqlite3_value_blob(values[i]), sizeof(terms[i]));
 	terms[0] += terms[1];
-	sqlite3_result_blob(context, terms, sizeof(terms[0]), SQLITE_TRANSIENT);
+	if (is_number)
+		sqlite3_result_int64(context, (sqlite3_int64)terms[0]);
+	else
+		sqlite3_result_blob(context, terms, sizeof(terms[0]), SQLITE_TRANSIENT);
 }
 
 static int
@@ -223,60 +201,96 @@ session_close(struct nb_session *session)
 	int rc = error == SQLITE_OK
 		? NB_OK
 		: database_failure(host, session->base, "sqlite3_close", error);
-	free(session->kept.data);
+	struct buffer *buffers[] = {
+		&session->kept, &session->value, &session->scan.key, &session->scan.value};
+	for (size_t i = 0; i < COUNT_OF(buffers); i++)
+		free(buffers[i]->data);
 	free(session);
 	return rc;
 }
 
 /* --- records --- */
 
-/* An address even for nothing, or NULL would be bound, the value of SQL. */
+/* The number of the key's table; negative: it has none. */
 static int
-bind_slice(sqlite3_stmt *statement, int at, struct nb_slice slice)
+table_of(const struct nb_db *db, struct nb_slice key)
 {
-	return sqlite3_bind_blob64(statement, at, address(slice), slice.size, SQLITE_STATIC);
+	for (uint32_t t = 0; t < db->table_count; t++)
+		if (sql_begins_with(key, db->tables[t].of->prefix))
+			return (int)t;
+	return db->host->fail(NB_FAIL, "no table has a prefix of this key");
 }
 
-static struct nb_slice
-column(sqlite3_stmt *statement, int at)
+static int
+bind_key(sqlite3_stmt *statement, const struct nb_table *of, struct nb_slice key)
 {
-	const void *data = sqlite3_column_blob(statement, at);
-	return (struct nb_slice){data, (size_t)sqlite3_column_bytes(statement, at)};
+	return columns_bind(statement, 1, of->key_columns, of->key_column_count,
+		sql_strip(of, key), true, SQLITE_STATIC);
+}
+
+static int
+lend(struct nb_session *session, const struct table *table, sqlite3_stmt *statement,
+	struct nb_slice *value)
+{
+	session->lent = statement;
+	if (table->is_plain_value) {
+		*value = columns_plain(statement, 0);
+		return NB_OK;
+	}
+	session->value.size = 0;
+	bool is_done = columns_add(&session->value, statement, 0, table->of->value_columns,
+		table->of->value_column_count, false);
+	*value = buffer_slice(&session->value);
+	if (is_done)
+		return NB_OK;
+	sqlite3_reset(statement);
+	return session->db->host->fail(NB_FAIL, "out of memory");
 }
 
 static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	sqlite3_stmt *statement = session->statements[GET];
-	int error = bind_slice(statement, 1, key);
-	if (error == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
-		*value = column(statement, 0);
-		return NB_OK;
-	}
+	int t = table_of(session->db, key);
+	if (t < 0)
+		return t;
+	const struct table *table = &session->db->tables[t];
+	sqlite3_stmt *statement = session->statements[t][GET];
+	int error = bind_key(statement, table->of, key);
+	if (error == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
+		return lend(session, table, statement, value);
 	if (error == SQLITE_OK)
 		error = sqlite3_reset(statement);
-	count_call(session);
-	return error == SQLITE_OK ? NB_NOT_FOUND : outcome(session, "SELECT", error);
+	session_called(session);
+	return error == SQLITE_OK ? NB_NOT_FOUND : session_outcome(session, "SELECT", error);
 }
 
 static void
 release(struct nb_session *session)
 {
-	sqlite3_reset(session->statements[GET]);
-	count_call(session);
+	sqlite3_reset(session->lent);
+	session_called(session);
 }
 
 static int
 write_one(struct nb_session *session, int which, struct nb_slice key, struct nb_slice value)
 {
-	sqlite3_stmt *statement = session->statements[which];
-	int error = bind_slice(statement, 1, key);
+	int t = table_of(session->db, key);
+	if (t < 0)
+		return t;
+	const struct nb_table *of = session->db->tables[t].of;
+	sqlite3_stmt *statement = session->statements[t][which];
+	if (statement == NULL)
+		return session->db->host->fail(NB_UNSUPPORTED,
+			"merge: the values of table %s are not one column of 8 bytes",
+			of->name);
+	int error = bind_key(statement, of, key);
 	if (error == SQLITE_OK && which != DEL)
-		error = bind_slice(statement, 2, value);
+		error = columns_bind(statement, 1 + (int)of->key_column_count,
+			of->value_columns, of->value_column_count, value, false, SQLITE_STATIC);
 	if (error == SQLITE_OK)
-		error = run(statement);
-	count_call(session);
-	return outcome(session, texts[which], error);
+		error = session_run(statement);
+	session_called(session);
+	return session_outcome(session, session->db->tables[t].texts[which], error);
 }
 
 static int
@@ -317,7 +331,7 @@ static int
 begin(struct nb_session *session, uint32_t flags)
 {
 	int which = (flags & NB_TXN_READ_ONLY) != 0 ? BEGIN_READ : BEGIN_WRITE;
-	int rc = outcome(session, texts[which], run(session->statements[which]));
+	int rc = session_outcome(session, txn_texts[which], session_run(session->txn[which]));
 	session->is_in_transaction = rc == NB_OK;
 	return rc;
 }
@@ -325,7 +339,7 @@ begin(struct nb_session *session, uint32_t flags)
 static int
 commit(struct nb_session *session)
 {
-	int rc = outcome(session, texts[COMMIT], run(session->statements[COMMIT]));
+	int rc = session_outcome(session, txn_texts[COMMIT], session_run(session->txn[COMMIT]));
 	session->is_in_transaction = false;
 	return rc;
 }
@@ -336,14 +350,14 @@ batch_within(struct nb_session *session, const struct nb_write *writes, size_t c
 {
 	int error = sqlite3_exec(session->base, "SAVEPOINT batch", NULL, NULL, NULL);
 	if (error != SQLITE_OK)
-		return outcome(session, "SAVEPOINT", error);
+		return session_outcome(session, "SAVEPOINT", error);
 	int rc = write_each(session, writes, count, put, del);
 	if (rc == NB_CONFLICT)
 		return rc; /* all is undone */
 	if (rc != NB_OK)
 		sqlite3_exec(session->base, "ROLLBACK TO batch", NULL, NULL, NULL);
 	error = sqlite3_exec(session->base, "RELEASE batch", NULL, NULL, NULL);
-	return rc == NB_OK ? outcome(session, "RELEASE", error) : rc;
+	return rc == NB_OK ? session_outcome(session, "RELEASE", error) : rc;
 }
 
 static int
@@ -366,54 +380,6 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	else if (rc != NB_CONFLICT)
 		abort_txn(session);
 	return rc;
-}
-
-/* --- scans --- */
-
-static int
-scan_open(struct nb_session *session, const struct nb_scan_args *args)
-{
-	bool is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
-	bool is_all = is_backward && args->from.size == 0;
-	session->is_keys_only = (args->flags & NB_SCAN_KEYS_ONLY) != 0;
-	session->scan = session->statements[(is_all                       ? SCAN_BACK_ALL
-							    : is_backward ? SCAN_BACK
-									  : SCAN) +
-		session->is_keys_only];
-	if (is_all)
-		return NB_OK;
-	/* Copied: it is looked at when the first record is asked for. */
-	return outcome(session, texts[SCAN],
-		sqlite3_bind_blob64(session->scan, 1,
-			args->from.size != 0 ? args->from.data : "", args->from.size,
-			SQLITE_TRANSIENT));
-}
-
-/* After the last row a further step would begin anew, so the statement is let go of. */
-static int
-scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
-{
-	if (session->scan == NULL)
-		return NB_NOT_FOUND;
-	if (sqlite3_step(session->scan) == SQLITE_ROW) {
-		*key = column(session->scan, 0);
-		*value = session->is_keys_only ? (struct nb_slice){0}
-					       : column(session->scan, 1);
-		return NB_OK;
-	}
-	int error = sqlite3_reset(session->scan);
-	session->scan = NULL;
-	return error == SQLITE_OK ? NB_NOT_FOUND : outcome(session, texts[SCAN], error);
-}
-
-static int
-scan_close(struct nb_session *session)
-{
-	if (session->scan != NULL)
-		sqlite3_reset(session->scan);
-	session->scan = NULL;
-	count_call(session);
-	return NB_OK;
 }
 
 static const struct nb_engine engines[OFF + 1];
@@ -454,7 +420,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 			       .close = database_close, ENGINE_RECORDS, .release = release, \
 			       .insert = insert, ENGINE_SCAN, .batch = batch, \
 			       .flush = database_flush, .checkpoint = database_checkpoint, \
-			       .stats = stats, .variant = variant
+			       .stats = stats, .count = schema_count, .variant = variant
 #define CAPS \
 	(NB_CAP_ORDERED | NB_CAP_PERSISTENT | NB_CAP_CONCURRENT | NB_CAP_SNAPSHOT | \
 		NB_CAP_MULTI_PROCESS)

@@ -33,6 +33,24 @@ stepper=$MININB_TEST_PLUGINS/stepper.so
 	((before == 1000 && after - before > 700 && after - before < 950))
 }
 
+@test "sqlite makes tables of objects and edges, counts their rows, and runs in transactions" {
+	"$MININB" engines 2>/dev/null | grep -q '^sqlite ' || skip "no plugin for sqlite"
+	for journal in wal delete; do
+		mkdir "$journal"
+		(cd "$journal" && "$MININB_TEST_SQL_TABLES" sqlite '' 7 "journal=$journal")
+	done
+	mininb 0 load -w taobench-a -d sqlite --edges=500
+	mininb 0 run -w taobench-a -d sqlite --edges=500 --duration=0s --warmup=0 -c 5000 --threads=2 \
+		--verify-rate=1
+	matches "$output" 'Transactions +: serializable'
+	matches "$output" 'Objects +: 1000 before, 1[12][0-9]{2} after \(counted by the engine\)'
+	# Another job's database has no such tables.
+	mininb 0 keys -c 10
+	mininb 0 put -c 10 -d sqlite --fresh
+	mininb 1 run -w taobench-a -d sqlite --edges=500
+	contains "$stderr" 'not a database of this job: no table objects'
+}
+
 @test "blind updates read nothing and are never refused" {
 	mininb 0 run -w taobench-a -d memory --edges=500 --duration=0s --warmup=0 -c 20000 \
 		--threads=2 --graph-update=blind --verify-rate=1
