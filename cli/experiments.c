@@ -110,7 +110,7 @@ set(struct nb_job *job, const char *key, double value, const char *unit)
 }
 
 static int
-apply(struct nb_job *job, const struct experiment *experiment, uint64_t epoch)
+apply(struct nb_job *job, const struct experiment *experiment, uint64_t epoch, bool is_later)
 {
 	int rc = set(job, "threads", experiment->threads, "");
 	/* first, since a warm-up has to be shorter than the time is */
@@ -120,6 +120,8 @@ apply(struct nb_job *job, const struct experiment *experiment, uint64_t epoch)
 		rc = set(job, "warmup", experiment->warmup_s * 1e6, "us");
 	if (rc == NB_OK)
 		rc = set(job, "count", 0, "");
+	if (rc == NB_OK && is_later) /* edges are read once, as in the original */
+		rc = nb_job_set(job, "batch-read=no");
 	if (rc == NB_OK && epoch > 0)
 		rc = set(job, "epoch", (double)epoch, "");
 	return rc == NB_OK ? nb_job_check(job) : rc;
@@ -138,7 +140,7 @@ experiments_execute(const struct options *options, struct nb_job *job,
 	for (size_t i = 0; i < count; i++)
 		tell(&experiments[i]);
 	for (size_t i = 0; i < count && status == STATUS_DONE; i++) {
-		status = message_last_failure(apply(job, &experiments[i], first + i));
+		status = message_last_failure(apply(job, &experiments[i], first + i, i > 0));
 		if (status != STATUS_DONE)
 			break;
 		tell(&experiments[i]);

@@ -77,6 +77,7 @@ assert_same_job(const struct nb_job *a, const struct nb_job *b)
 	SAME(graph_update);
 	SAME(edge_range);
 	SAME(preconditions);
+	SAME(batch_read);
 	SAME(degree.kind);
 	SAME(degree.min);
 	SAME(degree.max);

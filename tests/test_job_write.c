@@ -74,6 +74,7 @@ static const char *const drawn[] = {
 	"graph-update=rmw\ngraph-update=blind",
 	"edge-range=point\nedge-range=scan",
 	"preconditions=no\npreconditions=yes",
+	"batch-read=no\nbatch-read=yes",
 	"epoch=0\nepoch=15",
 	"lag=0\nlag=1Mi",
 	"shard=0/1\nshard=0/2\nshard=1023/1024",

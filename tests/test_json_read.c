@@ -172,6 +172,8 @@ TEST(so_is_what_hardly_ever_occurs)
 		job->run->measured.series.samples[0].server = job->run->measured.server;
 	job->run->measured.rows_before = (struct row_counts){.how = 1, .counts = {100, 200}};
 	job->run->measured.rows_after = (struct row_counts){.how = 2, .counts = {101, 199}};
+	job->run->measured.batch_read = (struct batch_read){
+		.edges = 20000, .pages = 41, .ns = 9000000, .longest_ns = 400000};
 	job->run->measured.memory = (struct memory_use){.limit_bytes = 64 << 20,
 		.harness_bytes = 3 << 20,
 		.peak_bytes = 66 << 20,

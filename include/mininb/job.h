@@ -331,7 +331,7 @@ struct nb_job {
 	uint32_t graph_update;  /* NB_UPDATE_* */
 	uint32_t edge_range;    /* NB_EDGES_* */
 	uint32_t preconditions; /* whether an edge is added only if its type allows it */
-	uint32_t spare_graph;
+	uint32_t batch_read;    /* whether all edges are read before a run, page by page */
 	struct nb_sizes
 		degree; /* edges that begin at an object that has some; not a histogram */
 };

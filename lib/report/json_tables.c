@@ -374,6 +374,14 @@ static const struct json_field rows_fields[] = {
 	END,
 };
 
+static const struct json_field batch_read_fields[] = {
+	FIELD_NUMBER(batch_read, "edges", edges, SUM, "edges whose keys were read"),
+	FIELD_NUMBER(batch_read, "pages", pages, SUM, "scans"),
+	FIELD_NUMBER(batch_read, "ns", ns, MOST, "what they took, ns"),
+	FIELD_NUMBER(batch_read, "longest_ns", longest_ns, MOST, "the longest of them, ns"),
+	END,
+};
+
 static const struct json_field memory_fields[] = {
 	FIELD_NUMBER(memory_use, "limit_bytes", limit_bytes, SUM, "that was asked for: of the engine with its page cache"),
 	FIELD_NUMBER(memory_use, "harness_bytes", harness_bytes, SUM, "added to that, because mininb needs it itself"),
@@ -434,6 +442,7 @@ const struct json_field json_measurement_fields[] = {
 	FIELD_OBJECT(measurement, "residency_begin", residency_begin, json_residency_fields, KEEP, "before the first operation"),
 	FIELD_OBJECT(measurement, "residency_after", residency_after, json_residency_fields, KEEP, "after it was closed"),
 	FIELD_OBJECT(measurement, "rows_before", rows_before, rows_fields, KEEP, "of a social graph, before the operations; not there: not counted", .flags = FIELD_IF_USED),
+	FIELD_OBJECT(measurement, "batch_read", batch_read, batch_read_fields, KEEP, "of a social graph: reading all edges before the operations; not there: not asked for", .flags = FIELD_IF_USED),
 	FIELD_OBJECT(measurement, "rows_after", rows_after, rows_fields, KEEP, "and after them", .flags = FIELD_IF_USED),
 	FIELD_LIST(measurement, "counters", counters.items, counters.count, json_counter_fields, JSON_LIST_MAX, KEEP, "of the engine, from the first operation's begin until settled"),
 	FIELD_HISTOGRAM(measurement, "checkpoints", checkpoints, SUM, "how long each checkpoint took that was made during the operations, ns; absent: none were asked for", .flags = FIELD_IF_USED),

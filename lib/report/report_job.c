@@ -71,6 +71,15 @@ add_graph(struct doc *doc, const struct nb_result *result)
 			steps_level_name(result->groups[g].measured.level),
 			result->group_count > 1 ? ", of " : "",
 			result->group_count > 1 ? result->groups[g].name : "");
+	const struct batch_read *read = &result->measured.batch_read;
+	if (read->pages > 0)
+		doc_line(doc, "Batch read",
+			"%" PRIu64 " edges in %s, %.0f edges/sec; %" PRIu64
+			" pages of %d keys, %s each, the longest %s",
+			read->edges, UNITS_NS(read->ns),
+			(double)read->edges * 1e9 / (double)(read->ns + 1), read->pages,
+			(int)BATCH_READ_PAGE, UNITS_NS(read->ns / read->pages),
+			UNITS_NS(read->longest_ns));
 	for (uint32_t t = 0; t < TAO_TABLES && after->how != ROWS_UNKNOWN; t++) {
 		doc_line(doc, names[t], "%s", "");
 		if (before->how != ROWS_UNKNOWN)

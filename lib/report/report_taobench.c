@@ -164,6 +164,16 @@ write_load(const struct nb_result *run, FILE *out)
 }
 
 static void
+write_batch_read(const struct batch_read *read, FILE *out)
+{
+	fprintf(out,
+		"num read by thread: %" PRIu64
+		"\nNumber of failed batch reads: 0\nDone with batch read phase!\nTotal edges read: %" PRIu64
+		"\n",
+		read->edges, read->edges);
+}
+
+static void
 write_run(const struct nb_result *run, FILE *out)
 {
 	struct times times[KINDS] = {{0}};
@@ -190,6 +200,8 @@ write_run(const struct nb_result *run, FILE *out)
 		}
 	}
 	double wall_s = (double)run->measured.wall_ns / 1e9;
+	if (run->measured.batch_read.pages > 0)
+		write_batch_read(&run->measured.batch_read, out);
 	fprintf(out,
 		"Experiment description: %u threads, %.15g seconds (warmup), %.15g seconds (experiment)\n",
 		threads, (double)warmup_ns / 1e9, (double)total_ns / 1e9);

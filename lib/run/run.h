@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/histogram.h"
 #include "run/cgroup.h"
+#include "run/batch_read.h"
 #include "run/counters.h"
 #include "run/worker_pool.h"
 #include "run/engine.h"
@@ -215,6 +216,7 @@ struct measurement {
 	struct series series; /* owned */
 	/* Of a social graph. */
 	struct row_counts rows_before, rows_after;
+	struct batch_read batch_read;
 	int64_t grown[TAO_TABLES]; /* rows: inserted less deleted, of all operations */
 };
 

@@ -418,6 +418,8 @@ run_check(struct nb_run *run)
 	describe(run);
 	rc = check_engine(run);
 	if (rc == NB_OK)
+		rc = batch_read_check(run);
+	if (rc == NB_OK)
 		rc = check_servers(run);
 	if (rc == NB_OK)
 		rc = check_procs(run);

@@ -445,6 +445,8 @@ execute_here(struct nb_run *run)
 	if (rc == NB_OK && run->options.what != NB_JOB_LOAD)
 		rc = rows_count(run, &run->measured.rows_before);
 	if (rc == NB_OK)
+		rc = batch_read(run);
+	if (rc == NB_OK)
 		rc = run_phases(run);
 	if (rc == NB_OK)
 		rc = run_settle(run);

@@ -97,6 +97,11 @@ const struct job_key job_keys[] = {
 		.choices = "no|yes",
 		.help = "with graph: add an edge only if the edges that are there allow its type"},
 		.type = JOB_CHOICE, JOB_FIELD(preconditions)},
+	{.said = {.name = "batch-read", .arg = "yes|no", .def = "no", IS_GLOBAL,
+		.choices = "no|yes",
+		.help = "with graph: before the run, read the keys of all edges in pages of 500, "
+			"and report how long that took"},
+		.type = JOB_CHOICE, JOB_FIELD(batch_read)},
 	{.said = {.name = "epoch", .arg = "NUMBER", .def = "0", IS_GLOBAL,
 		.help = "with graph: number of runs that the database has had; new ids and "
 			"timestamps follow those of these runs"},

@@ -16,7 +16,7 @@ options='action path driver klen vlen keys report-interval count threads depth b
 	listen max-connections max-value max-buffers spin allow-reset async pinirq'
 # Keys of jobs; those that an option has the name of are above.
 job_keys='summary records space key-format key-order key-size key-prefix key-digits value-size
-	graph edges degree graph-update edge-range preconditions epoch lag shard
+	graph edges degree graph-update edge-range preconditions batch-read epoch lag shard
 	read update insert upsert delete scan read-modify-write batch multi-get txn-read txn-write add
 	source masstree-test verify distribution key-range theta hot-share hot-ops exp-percent exp-share pareto-h scan-length
 	scan-distribution scan-direction scan-keys-only batch-atomic items insert-verb duration warmup rate arrivals background cpus start'

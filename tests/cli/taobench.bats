@@ -91,6 +91,31 @@ Number of failed operations: 0
 	equals "$(grep -c '^Experiment description: ' <<<"$output")" 2
 }
 
+@test "the batch read scans all edges in pages, once, and is reported" {
+	printf '1,0.1,0.3\n2,0.1,0.3\n' >experiments.txt
+	mininb 0 load -w taobench-a -d lmdb --edges=1100
+	mininb 0 run -w taobench-a -d lmdb --edges=1100 --experiments=experiments.txt --batch-read=yes \
+		--verify-rate=1 --output=a.json --format=taobench
+	contains "$output" 'num read by thread: 1100
+Number of failed batch reads: 0
+Done with batch read phase!
+Total edges read: 1100'
+	equals "$(jq -c '[.results[].measured.batch_read | .edges, .pages]' a.json)" \
+		'[1100,3,null,null]'
+	run -0 --separate-stderr "$MININB" report a.json
+	matches "$output" 'Batch read +: 1100 edges in .*; 3 pages of 500 keys'
+	# Edges that the run has added are read as well.
+	local edges
+	edges=$(jq .results[1].measured.rows_after.edges a.json)
+	mininb 0 run -w taobench-a -d lmdb --edges=1100 --epoch=2 --batch-read=yes --duration=0s \
+		--warmup=0 -c 100 --output=b.json
+	equals "$(jq .results[0].measured.batch_read.edges b.json)" "$edges"
+	mininb 1 run -w taobench-o --driver="$stepper" --edges=100 --batch-read=yes --preconditions=no
+	contains "$stderr" 'batch-read needs ordered scans, which stepper does not have'
+	mininb 2 run -w ycsb-a -d memory --batch-read=yes
+	contains "$stderr" 'only a social graph has edges to read'
+}
+
 @test "a status line has the kinds of operations; without a write the minimum is the largest double" {
 	# The last line is printed at the end, and has operations however slow the machine is.
 	mininb 0 run -w taobench-o -d memory --edges=100 --warmup=0 --duration=1s --interval=0.2s \
