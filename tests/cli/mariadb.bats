@@ -111,7 +111,8 @@ on_server()
 	printf '1,0.1,0.4\n# two\n4,0.1,0.4\n' >experiments.txt
 	local taobench=$MININB_TEST_MAN/../compat/taobench
 	run -0 "$taobench" -load-threads 3 -db mysql -p db.properties -c workload_a.json -load -n 300 \
-		-- --quiet
+		-- --quiet --output=load.json
+	equals "$(jq .results[0].measured.depth load.json)" 64
 	contains "$output" 'Done with batch insert phase!'
 	equals "$(sql 'SELECT COUNT(*) FROM graph.objects') $(sql 'SELECT COUNT(*) FROM graph.edges')" \
 		'600 300'
