@@ -18,6 +18,16 @@ version(void)
 
 /* ---- sessions ---- */
 
+static const struct quick *
+quick_of_processor(void)
+{
+#ifdef FASTER_HAVE_AVX2
+	if (__builtin_cpu_supports("avx2"))
+		return &quick_avx2;
+#endif
+	return &quick_plain;
+}
+
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
@@ -29,6 +39,8 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	session->id = id;
 	session->index = &db->index;
 	session->log = &db->log;
+	session->quick = quick_of_processor();
+	session->has_quick_writes = !db->log.is_durable;
 	session->op.to = &session->buffer;
 	session->epoch = epoch_open(db->epochs, id, NULL);
 	session->reads = reads_new(
@@ -92,11 +104,27 @@ end_write(struct nb_session *session, const struct op *op, int rc)
 	return rc < 0 ? rc : session_settle(session, op->flush_to) < 0 ? NB_FAIL : rc;
 }
 
+static inline uint64_t
+word_of(struct nb_slice slice)
+{
+	uint64_t word;
+
+	memcpy(&word, slice.data, sizeof(word));
+	return word;
+}
+
 static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
+	int rc = QUICK_NOT;
+
+	if (key.size == sizeof(uint64_t))
+		rc = session->quick->get(session, word_of(key));
+	if (__builtin_expect(rc != QUICK_NOT, 1)) {
+		*value = (struct nb_slice){&session->op.word, sizeof(session->op.word)};
+		return rc;
+	}
 	struct op *op = begin_op(session, NB_REQ_GET, key);
-	int rc;
 
 	session->buffer.size = 0;
 	rc = op_run(session, op);
@@ -118,6 +146,10 @@ write_value(
 static int
 put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
+	if (session->has_quick_writes && key.size == sizeof(uint64_t) &&
+		value.size == sizeof(uint64_t) &&
+		session->quick->put(session, word_of(key), word_of(value)) == NB_OK)
+		return NB_OK;
 	return write_value(session, NB_REQ_PUT, key, value);
 }
 
@@ -138,6 +170,10 @@ del(struct nb_session *session, struct nb_slice key)
 static int
 merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
 {
+	if (session->has_quick_writes && key.size == sizeof(uint64_t) &&
+		how == NB_MERGE_ADD_U64 &&
+		session->quick->add(session, word_of(key), operand) == NB_OK)
+		return NB_OK;
 	struct op *op = begin_op(session, NB_REQ_MERGE, key);
 
 	if (how != NB_MERGE_ADD_U64)

@@ -25,6 +25,10 @@
  */
 #include "log.h"
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 enum {
 	BUCKET_ENTRIES = 7,
 	TAG_BITS = 20,
@@ -130,6 +134,22 @@ enum { FIND_NONE, FIND_HERE, FIND_AGAIN };
  * a wrong guess would be known only when the bucket has come from memory. All that the processor
  * has begun meanwhile, such as the next operation, would be lost. So it compares without branches.
  */
+#if defined(__AVX2__) && !defined(RACY_TSAN)
+static inline unsigned
+bucket_matches(const struct bucket *bucket, uint64_t tag)
+{
+	const __m256i *words = (const void *)
+		bucket; /* the last is `overflow`, whose tag is 0 */
+	const __m256i mask = _mm256_set1_epi64x((long long)(ENTRY_TAG | ENTRY_TENTATIVE));
+	const __m256i wanted = _mm256_set1_epi64x((long long)tag);
+	__m256i low = _mm256_and_si256(_mm256_load_si256(&words[0]), mask);
+	__m256i high = _mm256_and_si256(_mm256_load_si256(&words[1]), mask);
+	int first = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(low, wanted)));
+	int second = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(high, wanted)));
+
+	return (unsigned)(first | second << 4);
+}
+#else
 static inline unsigned
 bucket_matches(const struct bucket *bucket, uint64_t tag)
 {
@@ -142,6 +162,7 @@ bucket_matches(const struct bucket *bucket, uint64_t tag)
 	}
 	return matches;
 }
+#endif
 
 /**
  * Look in the chain of a bucket. FIND_AGAIN: it is frozen, or has just changed. The overflow word

@@ -68,8 +68,21 @@ struct counts {
 };
 enum { COUNTS = sizeof(struct counts) / sizeof(uint64_t) };
 
+/**
+ * Calls with keys and values of 8 bytes that end at once: an answer, or QUICK_NOT if they would
+ * not. get leaves the value in session->op.word. Not of a log that flushes each write.
+ */
+struct quick {
+	int (*get)(struct nb_session *session, uint64_t key);
+	int (*put)(struct nb_session *session, uint64_t key, uint64_t value);
+	int (*add)(struct nb_session *session, uint64_t key, uint64_t operand);
+};
+enum { QUICK_NOT = 2000 };
+
 struct nb_session {
 	struct epoch_slot *epoch;
+	const struct quick *quick;
+	bool has_quick_writes; /* no write waits for a flush */
 	struct nb_db *db;
 	struct index *index;
 	struct log *log;
@@ -163,6 +176,10 @@ session_settle(struct nb_session *session, uint64_t flush_to)
 
 void
 op_free_block(struct op *op);
+
+/* --- quick.c --- */
+
+extern const struct quick quick_plain, quick_avx2;
 
 /* --- keeper.c --- */
 

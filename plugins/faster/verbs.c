@@ -21,62 +21,7 @@
  * addresses grow along every chain, and the newest record of a key is the one with the greatest
  * address: recovery needs no more than that.
  */
-#include "store.h"
-
-/* The regions as this operation sees them. */
-struct view {
-	uint64_t begin, head, safe_read_only, read_only;
-};
-
-/* The newest record of a key. */
-struct place {
-	struct slot slot;
-	uint64_t address, header;
-	uint64_t *record;
-};
-
-enum { PLACE_HERE, PLACE_ABSENT, PLACE_ON_STORAGE };
-
-/*
- * `safe_read_only` before `read_only`: what is between them may only be taken for larger than it
- * is.
- */
-static inline void
-look_at_regions(const struct log *log, struct view *view)
-{
-	view->begin = log_read(&log->begin);
-	view->head = log_read(&log->head);
-	view->safe_read_only = log_read(&log->safe_read_only);
-	view->read_only = log_read(&log->read_only);
-	racy_meet();
-}
-
-static inline void
-count_one(uint64_t *counter)
-{
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED); /* others only read it */
-}
-
-/* A page begins with a seal: no record has the address of its region's begin, nor 0. */
-static inline int
-follow(const struct log *log, const struct view *view, const struct key *key,
-	struct place *place)
-{
-	uint64_t address = entry_address(place->slot.entry);
-
-	while (address > view->head) {
-		place->record = log_at(log, address);
-		place->header = __atomic_load_n(place->record, __ATOMIC_ACQUIRE);
-		if (__builtin_expect(record_has_key(place->record, place->header, key), 1)) {
-			place->address = address;
-			moment_reached(MOMENT_FOUND);
-			return PLACE_HERE;
-		}
-		address = header_previous(place->header);
-	}
-	place->address = address;
-	return address > view->begin ? PLACE_ON_STORAGE : PLACE_ABSENT;
-}
+#include "look.h"
 
 /* The end of the record, which has to be flushed if that is waited for. */
 static inline void
@@ -203,7 +148,7 @@ static inline int
 put_here(
 	struct nb_session *session, struct op *op, struct place *place, const struct view *view)
 {
-	if (place->address < view->read_only || !can_hold(place, op->key.size, op->value.size))
+	if (!is_mutable(view, place->address) || !can_hold(place, op->key.size, op->value.size))
 		return append(session, op, &place->slot, op->value, 0);
 	moment_reached(MOMENT_STORE);
 	record_store(place->record, place->header, op->value.data, op->value.size);
@@ -222,7 +167,7 @@ merge_here(
 		return append_sum(session, op, &place->slot, 0);
 	if (record_value_size(place->record, place->header) != sizeof(old))
 		return refuse_sum(session, op, record_value_size(place->record, place->header));
-	if (place->address >= view->read_only) {
+	if (is_mutable(view, place->address)) {
 		moment_reached(MOMENT_STORE);
 		record_add(place->record, place->header, op->operand);
 		count_one(&session->counts.in_place);
@@ -245,7 +190,7 @@ delete_here(
 {
 	if ((place->header & HEADER_TOMBSTONE) != 0)
 		return NB_NOT_FOUND;
-	if (place->address < view->read_only)
+	if (!is_mutable(view, place->address))
 		return append_tombstone(session, op, &place->slot);
 	moment_reached(MOMENT_STORE);
 	uint64_t old = __atomic_fetch_or(place->record, HEADER_TOMBSTONE, __ATOMIC_ACQ_REL);
