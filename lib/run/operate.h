@@ -86,6 +86,29 @@ put(struct job_worker *worker, store_fn *store, struct nb_slice key, struct nb_s
 	return rc;
 }
 
+/** An addition as the engine's own verb; add_end() remembers it. */
+static ALWAYS_INLINE int
+add(struct job_worker *worker, const struct nb_engine *engine, const struct ops_op *op,
+	struct nb_slice key, struct span *span)
+{
+	worker->is_adding = true;
+	int rc = engine->merge(worker->session, key, NB_MERGE_ADD_U64, op->steps[0].operand);
+	span->records += rc == NB_OK;
+	if (__builtin_expect(rc == NB_CONFLICT, 0))
+		worker->is_adding = false; /* nothing of it happened */
+	return rc;
+}
+
+/** As steps_end(). */
+static ALWAYS_INLINE void
+add_end(struct job_worker *worker, const struct ops_op *op, int rc)
+{
+	if (rc < 0 || rc == NB_CONFLICT)
+		return;
+	worker->added += rc == NB_OK ? op->steps[0].operand : 0;
+	worker->is_adding = false;
+}
+
 static int
 read_modify_write(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	uint32_t clock_kind, struct span *span)
@@ -276,6 +299,10 @@ attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint
 	case NB_OP_TXN_READ:
 	case NB_OP_TXN_WRITE:
 		return transaction(worker, op, is_sample, clock_kind, span);
+	case OPS_ADD:
+		return engine->merge != NULL
+			? add(worker, engine, op, op->keys[0], span)
+			: steps_attempt(worker, op, is_sample, clock_kind, span);
 	case OPS_STEPS:
 		return steps_attempt(worker, op, is_sample, clock_kind, span);
 	default:
@@ -372,6 +399,13 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 		if (__builtin_expect(rc == NB_NOT_FOUND, 0))
 			judge_misses(worker, op);
 		break;
+	case OPS_ADD:
+		if (__builtin_expect(engine->merge != NULL, 1)) {
+			TIMED(add(worker, engine, op, key, span));
+			add_end(worker, op, rc);
+			break;
+		}
+		__attribute__((fallthrough));
 	case OPS_STEPS:
 		worker->is_watched = isolation_watches(worker, op);
 		worker->again_ticks = 0;

@@ -350,7 +350,7 @@ is_told(struct job_worker *worker, const struct ops_op *op, uint32_t kind, int r
 {
 	if (rc == NB_EXISTS && kind == NB_OP_INSERT)
 		job_verify_exists(worker, op);
-	if (rc == NB_EXISTS && (kind == NB_OP_INSERT || kind == OPS_STEPS))
+	if (rc == NB_EXISTS && (kind == NB_OP_INSERT || kind >= OPS_STEPS))
 		return true;
 	if (rc != NB_CONFLICT || !is_halted(worker)) /* else it was stopped meanwhile */
 		worker_fail(worker, op, rc);

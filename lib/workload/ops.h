@@ -310,14 +310,15 @@ has_stamps(uint64_t i, uint64_t threshold)
 	return i * 0x9e3779b97f4a7c15u - (UINT64_C(1) << 63) < threshold;
 }
 
-/** What does all kinds of steps: ops_exec(). */
-enum { OPS_STEPS = NB_OP_KINDS };
+/** What does all kinds of steps but `add`, and what does that: ops_exec(). */
+enum { OPS_STEPS = NB_OP_KINDS, OPS_ADD };
 
-/** The number of the code that does a kind: NB_OP_* or OPS_STEPS. */
+/** The number of the code that does a kind: NB_OP_*, OPS_STEPS or OPS_ADD. */
 static inline uint32_t
 ops_exec(uint32_t kind)
 {
-	return kind < NB_OP_KINDS ? kind : OPS_STEPS;
+	_Static_assert((uint32_t)OPS_ADD == KIND_ADD, "add has its own number");
+	return kind <= KIND_ADD ? kind : OPS_STEPS;
 }
 
 /** Whether it puts a value into the database. */

@@ -238,7 +238,7 @@ draw_others(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t ite
 }
 
 /** What a step of operation i adds to a counter. */
-static uint64_t
+static inline uint64_t
 delta_of(const struct ops_spec *spec, const struct nb_kind_step *step, uint64_t i, uint32_t k)
 {
 	uint64_t mixed = splitmix64_mix((spec->seed ^ DELTA_SALT) + i * NB_ITEMS_MAX + k);
@@ -290,6 +290,16 @@ choose_steps(struct ops_maker *maker, uint32_t j, uint64_t *numbers, struct nb_s
 		begins[s + 1] = count;
 	}
 	return count;
+}
+
+/** As choose_steps(), of KIND_ADD: one addition, to the record that was drawn. */
+static inline void
+choose_addition(struct ops_maker *maker, uint32_t j, uint64_t *numbers, struct nb_step *steps)
+{
+	static const struct nb_kind_step step = {.verb = NB_STEP_MERGE};
+	uint64_t delta = delta_of(maker->spec, &step, maker->first + j, 0);
+	numbers[0] = number_of(maker, maker->drawn[j]);
+	steps[0] = (struct nb_step){.verb = NB_STEP_MERGE, .operand = delta};
 }
 
 /** The records of an operation; the first is drawn, or the next one to insert. */
@@ -393,6 +403,9 @@ choose_many(struct ops_maker *maker, uint32_t begin, uint32_t left, uint32_t *re
 			.values = maker->values + used};
 		if (are_drawn && is_drawn(kind)) {
 			numbers[0] = number_of(maker, maker->drawn[begin + j]);
+		} else if (kind == KIND_ADD) {
+			op.steps = maker->steps + used;
+			choose_addition(maker, begin + j, numbers, op.steps);
 		} else if (kind_is_steps(kind)) {
 			op.steps = maker->steps + used;
 			items = choose_steps(maker, begin + j, numbers, op.steps);
