@@ -502,3 +502,49 @@ TEST(only_scans_have_a_length)
 		tear_down(&f);
 	}
 }
+
+/** What an operation does to its record, into a stream of text. */
+static void
+print_addition(const struct ops_op *op, void *arg)
+{
+	ck_assert_uint_eq(op->items, 1);
+	ck_assert_uint_eq(op->steps[0].verb, NB_STEP_MERGE);
+	fprintf(arg, "%llu %llu %d\n", (unsigned long long)op->numbers[0],
+		(unsigned long long)op->steps[0].operand,
+		memcmp(op->steps[0].key.data, op->keys[0].data, op->keys[0].size));
+}
+
+static char *
+additions_of(uint32_t kind, uint32_t distribution)
+{
+	struct nb_kind own = {.name = "own",
+		.step_count = 1,
+		.steps = {{.verb = NB_STEP_MERGE, .times_min = 1, .times_max = 1}}};
+	struct fixture f;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	set_up(&f);
+	f.job.kinds = &own;
+	f.job.kind_count = 1;
+	f.group.distribution = distribution;
+	f.group.weights[kind] = 1;
+	make_spec(&f, &f.group, 0, 1);
+	for (uint64_t s = 0; s < STRATA; s++)
+		each_op(&f.maker, s, print_addition, out);
+	tear_down(&f);
+	fclose(out);
+	return text;
+}
+
+/** `add` is made by code of its own: its stream is that of any kind with this step. */
+TEST(add_goes_where_a_kind_of_one_addition_goes)
+{
+	for (uint32_t distribution = 0; distribution < NB_DIST_KINDS; distribution++) {
+		char *add = additions_of(KIND_ADD, distribution);
+		char *own = additions_of(KIND_OWN, distribution);
+		ck_assert(strcmp(add, own) == 0);
+		free(add);
+		free(own);
+	}
+}
