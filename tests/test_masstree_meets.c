@@ -372,3 +372,122 @@ TEST_EACH(writes_are_all_there_whatever_is_written_at_any_moment_of_them, FORMAT
 	}
 	end();
 }
+
+/* --- lists --- */
+
+/* Of two keys that a list writes: the mark of the value; 0: it is not there. */
+static uint64_t pair_marks[2], pair_seen;
+static bool has_new;
+
+static void
+mark_of_pair(uint64_t which)
+{
+	uint8_t room[RIG_KEY_MAX];
+	struct nb_slice value;
+	int rc = mt_get(inner, format->key(room, which * (KEYS - 1)), &value);
+
+	pair_seen = 0;
+	if (rc != NB_OK)
+		return;
+	ck_assert(rig_is_whole(value, &pair_seen));
+	mt_release(inner);
+}
+
+/* Once one of them is as after the list, neither is as before. */
+static void
+look_at_pair(void)
+{
+	for (uint64_t which = 0; which < 2; which++) {
+		if (!performs(mark_of_pair, which)) {
+			waited++;
+			continue;
+		}
+		bool is_new = pair_seen != pair_marks[which];
+		ck_assert_msg(!has_new || is_new, "%s: a list is seen in part", format->name);
+		has_new = has_new || is_new;
+		answered++;
+	}
+}
+
+/* The first and the last key, so they are in different leaves, and records between them. */
+static void
+execute_pair(uint32_t verb, uint64_t mark)
+{
+	uint8_t keys[3][RIG_KEY_MAX], values[2][RIG_VALUE_MAX];
+	struct nb_step steps[3];
+
+	for (unsigned i = 0; i < 2; i++)
+		steps[i] = (struct nb_step){.key = format->key(keys[i], i * (KEYS - 1)),
+			.value = rig_value(values[i], format, &random_state, mark),
+			.verb = verb};
+	steps[2] = (struct nb_step){.key = format->key(keys[2], KEYS / 2), .verb = NB_STEP_GET};
+	ck_assert_int_eq(mt_execute(outer, steps, 3, NB_EXEC_ATOMIC), NB_OK);
+	mt_release(outer);
+	for (unsigned i = 0; i < 2; i++) {
+		ck_assert_int_eq(steps[i].answer, NB_OK);
+		pair_marks[i] = verb == NB_STEP_DEL ? 0 : mark;
+		marks[i * (KEYS - 1)] = pair_marks[i];
+	}
+}
+
+TEST_EACH(lists_are_seen_as_a_whole_at_every_moment_of_them, FORMATS)
+{
+	static const uint32_t verbs[] = {NB_STEP_PUT, NB_STEP_DEL, NB_STEP_INSERT, NB_STEP_PUT};
+
+	begin(_i);
+	answered = waited = 0;
+	del_number(outer, 0);
+	for (uint64_t i = 0; i < 5 * UNIT_COUNT(verbs); i++) {
+		uint32_t verb = verbs[i % UNIT_COUNT(verbs)];
+
+		has_new = false;
+		stop_at(look_at_pair, 0, 1);
+		execute_pair(verb, i + 1);
+		stop.visit = NULL;
+		has_new = false;
+		look_at_pair();
+		ck_assert_uint_eq(pair_seen, pair_marks[1]);
+		for (uint64_t number = 1; number + 1 < KEYS; number++)
+			if (number % STABLE != 0 && i % 4 == number % 4)
+				put_number(outer, number);
+			else if (number % STABLE != 0)
+				del_number(outer, number);
+	}
+	ck_assert_uint_gt(answered, 100);
+	ck_assert_uint_gt(waited, 0);
+	end();
+}
+
+/* The list has seen the other write, or has been overwritten by it: one of both. */
+TEST_EACH(a_write_comes_before_a_list_or_after_it_at_every_moment, FORMATS)
+{
+	begin(_i);
+	for (unsigned i = 0; i < 400; i += UNIT_STEP) {
+		uint8_t key[RIG_KEY_MAX], other[RIG_KEY_MAX], bytes[RIG_VALUE_MAX];
+		struct nb_slice value;
+		uint64_t before, after, mark = 1u << 20 | i;
+		struct nb_step steps[] = {{.key = format->key(key, STABLE)},
+			{.key = format->key(other, (uint64_t)STABLE * (2 + i % 8))},
+			{.key = steps[0].key,
+				.value = rig_value(bytes, format, &random_state, mark),
+				.verb = NB_STEP_PUT}};
+
+		put_number(inner, STABLE);
+		inner_number = STABLE;
+		is_inner_delete = has_waited = false;
+		stop_at(write_once, i / 4, UINT32_MAX);
+		ck_assert_int_eq(mt_execute(outer, steps, 3, NB_EXEC_ATOMIC), NB_OK);
+		stop.visit = NULL;
+		bool is_inside = stop.steps > i / 4 && !has_waited;
+		ck_assert(rig_is_whole(steps[0].value, &before));
+		mt_release(outer);
+		ck_assert_int_eq(mt_get(outer, steps[0].key, &value), NB_OK);
+		ck_assert(rig_is_whole(value, &after));
+		mt_release(outer);
+		ck_assert(after == mark || after == marks[STABLE]);
+		if (is_inside)
+			ck_assert_msg((before == marks[STABLE]) != (after == marks[STABLE]),
+				"%s: a write within a list is lost", format->name);
+	}
+	end();
+}

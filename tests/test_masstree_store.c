@@ -49,9 +49,10 @@ static const struct nb_engine *const engine = &masstree_persistent;
 static struct {
 	const char *log_dirs, *checkpoint_dirs;
 	uint32_t durability;
+	const char *path;
 	struct nb_db *db;
 	struct nb_session *sessions[SESSIONS];
-} it = {.durability = NB_DUR_PROCESS};
+} it = {.durability = NB_DUR_PROCESS, .path = "."};
 
 static int
 try_open(uint32_t flags)
@@ -70,7 +71,7 @@ try_open(uint32_t flags)
 	struct nb_open_args args = {.size = sizeof(args),
 		.flags = flags,
 		.host = &host,
-		.path = ".",
+		.path = it.path,
 		.options = values,
 		.sessions = SESSIONS,
 		.durability = it.durability};
@@ -207,6 +208,66 @@ TEST(what_was_written_is_there_after_any_number_of_opens)
 	close_it();
 }
 
+/* Put `count` records of that version in one list, and delete that of number 0. */
+static int
+try_list(unsigned session, unsigned count, unsigned version)
+{
+	enum { LIST_MAX = 8000 };
+	static struct nb_step steps[LIST_MAX];
+	static char keys[LIST_MAX][32];
+
+	ck_assert_uint_lt(count, LIST_MAX);
+	for (unsigned i = 0; i <= count; i++)
+		steps[i] = (struct nb_step){.key = key_of(i, keys[i]),
+			.value = {&version, sizeof(version)},
+			.verb = i == 0 ? NB_STEP_DEL : NB_STEP_PUT};
+	return engine->execute(it.sessions[session], steps, count + 1, NB_EXEC_ATOMIC);
+}
+
+/* The longest one does not fit into a segment of the usual size. */
+TEST_EACH(a_list_is_there_as_a_whole_after_an_open_at_every_level, 4)
+{
+	static const unsigned counts[] = {1, 20, 300, 7000};
+
+	it.durability = (uint32_t)_i;
+	open_it();
+	for (unsigned i = 0; i < UNIT_COUNT(counts); i++) {
+		put_one(0, 0, 1);
+		ck_assert_msg(try_list(1, counts[i], i + 1) == NB_OK, "%s", failure);
+		reopen();
+		ck_assert_uint_eq(version_of(0), 0);
+		for (unsigned number = 1; number <= counts[i]; number++)
+			ck_assert_uint_eq(version_of(number), i + 1);
+	}
+	close_it();
+}
+
+/* Whatever byte of its record is damaged, no part of the list is there. */
+TEST(a_torn_list_is_dropped_as_a_whole)
+{
+	char path[512];
+
+	/* Two opens a round, and each begins new logs. */
+	for (unsigned round = 1; round <= 20; round++) {
+		char end[32];
+
+		open_it();
+		put_one(1, 0, 7);
+		for (unsigned number = 1; number <= 20; number++)
+			put_one(1, number, round);
+		ck_assert_int_eq(try_list(0, 20, 1000 + round), NB_OK);
+		close_it();
+		snprintf(end, sizeof(end), "-log.%u.0.1", 2 * round - 1);
+		find_file(path, ".", end);
+		damage(path, 1 + (round * 37) % 400);
+		open_it();
+		ck_assert_uint_eq(version_of(0), 7);
+		for (unsigned number = 1; number <= 20; number++)
+			ck_assert_uint_eq(version_of(number), round);
+		close_it();
+	}
+}
+
 /* More than one segment for each session, and a key that all sessions write. */
 TEST_EACH(changes_of_a_key_by_several_sessions_stay_in_order, 4)
 {
@@ -326,6 +387,60 @@ TEST_EACH(checkpoints_while_sessions_write_lose_nothing, 2)
 	reopen();
 	for (unsigned i = 0; i < 2 * THREAD_KEYS; i++)
 		ck_assert_uint_eq(version_of(THREAD_KEYS + i), i % 5 == 0 ? 0 : THREAD_ROUNDS);
+	close_it();
+}
+
+enum { LIST_RECORDS = 500 };
+
+static unsigned has_lists; /* atomic */
+
+static void *
+write_lists(void *arg)
+{
+	unsigned session = *(unsigned *)arg;
+
+	for (unsigned i = 1; __atomic_load_n(&has_lists, __ATOMIC_RELAXED) != 0; i++)
+		ck_assert_int_eq(try_list(session, LIST_RECORDS, i), NB_OK);
+	return NULL;
+}
+
+/* What a kill at this moment would leave, opened. */
+static void
+all_of_one_list(void)
+{
+	struct nb_session *session = it.sessions[0];
+	struct nb_db *db = it.db;
+
+	ck_assert_int_eq(system("rm -rf copy && mkdir copy && cp masstree* copy"), 0);
+	it.path = "copy";
+	ck_assert_msg(try_open(0) == NB_OK, "%s", failure);
+	ck_assert_int_eq(engine->session_open(&it.sessions[0], it.db, 0), NB_OK);
+	for (unsigned number = 2; number <= LIST_RECORDS; number++)
+		ck_assert_uint_eq(version_of(number), version_of(1));
+	ck_assert_uint_eq(version_of(0), 0);
+	ck_assert_int_eq(engine->session_close(it.sessions[0]), NB_OK);
+	ck_assert_int_eq(engine->close(it.db), NB_OK);
+	it.path = ".";
+	it.db = db;
+	it.sessions[0] = session;
+}
+
+TEST_EACH(a_checkpoint_has_all_of_a_list_or_its_log_has, 2)
+{
+	unsigned session = 1;
+	pthread_t thread;
+
+	it.durability = _i == 0 ? NB_DUR_NONE : NB_DUR_PROCESS;
+	open_it();
+	ck_assert_int_eq(try_list(session, LIST_RECORDS, 1), NB_OK);
+	has_lists = 1;
+	ck_assert_int_eq(pthread_create(&thread, NULL, write_lists, &session), 0);
+	for (unsigned round = 0; round < 12; round++) {
+		ck_assert_int_eq(engine->checkpoint(it.db), NB_OK);
+		all_of_one_list();
+	}
+	__atomic_store_n(&has_lists, 0, __ATOMIC_RELAXED);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	close_it();
 }
 

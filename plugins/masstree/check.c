@@ -81,6 +81,8 @@ check_entry(struct walk *walk, const struct entry *entry, const struct entry *be
 		return add_layer(walk, (struct node *)record_at(entry->word));
 	}
 	walk->records++;
+	if (vlen_is_absent(entry->vlen))
+		return wrong(walk, "a key without a value, which no list removed");
 	if (entry->klen == 0 || entry->klen > KLEN_SUFFIX || entry->vlen > VLEN_RECORD)
 		return wrong(walk, "lengths %u and %u", entry->klen, entry->vlen);
 	if (entry->klen < SLICE && entry->slice << (8 * entry->klen) != 0)

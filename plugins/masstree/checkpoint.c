@@ -302,7 +302,11 @@ write_files(struct job *job)
 	struct store *store = job->store;
 	int rc = NB_OK;
 
+	if (store->logs == NULL)
+		pthread_rwlock_wrlock(&store->list_lock);
 	store_run(job->threads, write_parts, job);
+	if (store->logs == NULL)
+		pthread_rwlock_unlock(&store->list_lock);
 	job->state->records = job->records;
 	if (job->rc != NB_OK)
 		return job->rc;

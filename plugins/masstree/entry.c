@@ -16,10 +16,13 @@ mt_entry_make(struct mt_session *session, const struct key *key, struct nb_slice
 	struct entry *entry)
 {
 	size_t suffix = key->klen == KLEN_SUFFIX ? key->size - SLICE : 0;
+	bool is_absent = is_absent_value(value);
 
 	*entry = (struct entry){.slice = key->slice, .klen = (uint8_t)key->klen};
+	if (is_absent)
+		value.size = 0;
 	if (suffix == 0 && value.size <= VLEN_INLINE_MAX) {
-		entry->vlen = (uint8_t)value.size;
+		entry->vlen = is_absent ? VLEN_ABSENT : (uint8_t)value.size;
 		if (value.size != 0) /* then it may have no address */
 			memcpy(&entry->word, value.data, value.size);
 		return true;
@@ -34,7 +37,7 @@ mt_entry_make(struct mt_session *session, const struct key *key, struct nb_slice
 		memcpy(record->bytes, value.data, value.size);
 	if (suffix != 0)
 		memcpy(record->bytes + value.size, key->data + SLICE, suffix);
-	entry->vlen = VLEN_RECORD;
+	entry->vlen = is_absent ? VLEN_ABSENT_RECORD : VLEN_RECORD;
 	entry->word = (uint64_t)(uintptr_t)record;
 	return true;
 }
@@ -42,7 +45,7 @@ mt_entry_make(struct mt_session *session, const struct key *key, struct nb_slice
 void
 mt_entry_drop(struct mt_session *session, const struct entry *entry)
 {
-	if (entry->vlen != VLEN_RECORD)
+	if (!vlen_has_record(entry->vlen))
 		return;
 	struct record *record = record_at(entry->word);
 	slab_free(&session->cache, record, record_size(record));

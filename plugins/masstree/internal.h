@@ -17,6 +17,7 @@
  */
 #include "../common/async.h"
 #include "../common/epoch.h"
+#include "../common/plugin.h"
 #include "../common/slab.h"
 #include "key.h"
 #include "node.h"
@@ -29,6 +30,22 @@ enum { RETIRED_RECORD, RETIRED_INNER, RETIRED_LEAF };
 
 /* Heights are the logarithm to the base of 2, at least, of all inserts there ever were. */
 enum { HEIGHT_MAX = 64 };
+
+/** The value of a key that only keeps a place: see VLEN_ABSENT. */
+#define mt_absent ((struct nb_slice){NULL, SIZE_MAX})
+
+static inline bool
+is_absent_value(struct nb_slice value)
+{
+	return value.size == SIZE_MAX;
+}
+
+/** The leaf of a key, as it was read: not locked. */
+struct place {
+	struct key key; /* in the layer of the leaf */
+	struct leaf *leaf;
+	uint64_t version;
+};
 
 /** Where a root is kept: the tree's, and by the same struct that of a layer in its leaf. */
 struct mt_anchor {
@@ -72,6 +89,10 @@ struct mt_verbs {
 	int (*insert)(struct mt_session *, struct nb_slice, struct nb_slice);
 	int (*add)(struct mt_session *, struct nb_slice, uint64_t);
 	int (*del)(struct mt_session *, struct nb_slice);
+	/* For lists, in an epoch. */
+	void (*locate)(struct mt_session *, struct nb_slice, struct place *);
+	int (*reserve)(struct mt_session *, struct nb_slice); /* a place for the key */
+	void (*sweep)(struct mt_session *, struct nb_slice);  /* remove it if it has no value */
 };
 
 extern const struct mt_verbs mt_verbs_plain, mt_verbs_bytes, mt_verbs_avx2, mt_verbs_avx512;
@@ -82,17 +103,48 @@ struct entry {
 	uint8_t klen, vlen;
 };
 
+/** A leaf that a scan of a list has read. */
+struct seen {
+	struct leaf *leaf;
+	uint64_t version, order;
+};
+
+struct seens {
+	struct seen *at;
+	size_t count, room;
+	bool is_short; /* of memory: some are missing */
+};
+
 struct scan_frame;
 
 /** See scan.c. */
 struct scan {
 	bool is_open, is_backward, is_keys_only;
+	struct seens *seens;       /* NULL: it is not part of a list */
 	struct scan_frame *frames; /* a layer each */
 	size_t depth, room;
 	uint8_t *key; /* of the record that is lent, or that the scan goes on from */
 	size_t key_size, key_room;
 	unsigned leaves; /* since the epoch began */
 	uint64_t word;
+};
+
+/** See lists.c. */
+struct list {
+	struct item *items;
+	struct hold *holds;
+	struct nb_write *writes;
+	struct nb_step *steps; /* of a batch */
+	struct nb_slice *keys, *values;
+	int32_t *answers;
+	size_t room;  /* of each of these */
+	size_t count; /* items, as many as steps */
+	size_t at;    /* the step that is under way */
+	size_t hold_count;
+	struct seens seens;
+	size_t pending;       /* of a scan: the next item that may be new to the tree */
+	struct buffer kept;   /* values of gets */
+	struct nb_slice from; /* where a scan begins */
 };
 
 /** Where a descent came along, in the last layer. */
@@ -133,6 +185,7 @@ struct mt_session {
 	struct path path;
 	uint64_t path_epoch; /* in which its nodes were reached; 0: do not begin there */
 	struct scan scan;
+	struct list list;
 	struct async async;
 	struct slab_cache cache;
 	uint32_t id;
@@ -159,12 +212,12 @@ root_store(uint64_t *at, const void *node)
 	__atomic_store_n(at, (uint64_t)(uintptr_t)node, __ATOMIC_RELEASE);
 }
 
-/** Tell the log, if there is one. The key's leaf is locked. */
+/** Tell the log, if there is one. The key's leaf is locked. A place is not recorded. */
 static inline int
 mt_record(struct mt_session *session, enum mt_change change, struct nb_slice key,
 	struct nb_slice value)
 {
-	return session->log == NULL
+	return session->log == NULL || is_absent_value(value)
 		? NB_OK
 		: session->tree->log.record(session->log, change, key, value);
 }
@@ -233,6 +286,15 @@ mt_leaf_remove(struct mt_session *session, struct leaf *leaf, uint64_t version, 
 void
 mt_leaf_insert_dirty(struct mt_session *session, struct leaf *leaf, uint64_t version,
 	const struct entry *entry, unsigned rank);
+
+/* --- lists.c, scan.c --- */
+
+void
+mt_list_free(struct list *list);
+
+/** As mt_scan_open(), within the epoch of a list. Each leaf that it reads is noted. Ends by itself. */
+int
+mt_scan_within(struct mt_session *session, struct nb_slice from, struct seens *seens);
 
 /* --- smo.c: changes of the structure --- */
 

@@ -30,6 +30,8 @@
 
 enum { PAGE = 4096 };
 
+#define LIST_BYTES_MAX (1u << 30)
+
 uint64_t
 store_now_ns(void)
 {
@@ -195,12 +197,11 @@ prepare_pages(struct segment *segment, size_t end)
 		segment->ready = segment->size;
 }
 
-int
-log_record(void *to, enum mt_change change, struct nb_slice key, struct nb_slice value)
+/* Room for a record of `size` bytes; *record. */
+static int
+reserve_record(struct log *log, size_t size, struct log_record **record)
 {
-	struct log *log = to;
 	struct store *store = log->store;
-	size_t size = (sizeof(struct log_record) + key.size + value.size + 7) / 8 * 8;
 
 	if (__builtin_expect(__atomic_load_n(&store->error, __ATOMIC_RELAXED) != 0, 0))
 		return store->host->fail(NB_FAIL,
@@ -213,20 +214,83 @@ log_record(void *to, enum mt_change change, struct nb_slice key, struct nb_slice
 	}
 	if (__builtin_expect(log->now.end + size > log->now.ready, 0))
 		prepare_pages(&log->now, log->now.end + size);
-	struct log_record *record = (void *)(log->now.map + log->now.end);
-	char *bytes = (char *)(record + 1);
+	*record = (void *)(log->now.map + log->now.end);
+	return NB_OK;
+}
+
+/* It is complete, but for its number and what is computed. */
+static void
+append_record(struct log *log, struct log_record *record, size_t size)
+{
+	struct store *store = log->store;
 
 	record->size = (uint32_t)size;
 	record->number = __atomic_add_fetch(&store->counter, 1, __ATOMIC_ACQ_REL);
-	record->key_size = (uint32_t)key.size;
-	record->value_size = (uint32_t)value.size | (change == MT_DEL ? RECORD_DELETE : 0);
-	memcpy(bytes, key.data, key.size);
-	if (value.size != 0)
-		memcpy(bytes + key.size, value.data, value.size);
 	record->checksum = record_checksum(record, store->generation);
 	log->last = record->number;
 	__atomic_store_n(&log->appended_bytes, log->appended_bytes + size, __ATOMIC_RELAXED);
 	__atomic_store_n(&log->now.end, log->now.end + size, __ATOMIC_RELEASE);
+}
+
+static char *
+add_bytes(char *at, struct nb_slice key, struct nb_slice value)
+{
+	memcpy(at, key.data, key.size);
+	if (value.size != 0)
+		memcpy(at + key.size, value.data, value.size);
+	return at + key.size + value.size;
+}
+
+static size_t
+size_with(size_t bytes)
+{
+	return (sizeof(struct log_record) + bytes + 7) / 8 * 8;
+}
+
+int
+log_record(void *to, enum mt_change change, struct nb_slice key, struct nb_slice value)
+{
+	size_t size = size_with(key.size + value.size);
+	struct log_record *record;
+	int rc = reserve_record(to, size, &record);
+
+	if (rc != NB_OK)
+		return rc;
+	record->key_size = (uint32_t)key.size;
+	record->value_size = (uint32_t)value.size | (change == MT_DEL ? RECORD_DELETE : 0);
+	add_bytes((char *)(record + 1), key, value);
+	append_record(to, record, size);
+	return NB_OK;
+}
+
+int
+log_record_list(void *to, const struct nb_write *writes, size_t count)
+{
+	struct log *log = to;
+	struct log_record *record;
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += sizeof(struct log_write) + writes[i].key.size + writes[i].value.size;
+	if (bytes > LIST_BYTES_MAX)
+		return log->store->host->fail(NB_FAIL,
+			"masstree: a list writes %zu bytes, and its log record may have %u; nothing was written",
+			bytes, LIST_BYTES_MAX);
+	int rc = reserve_record(log, size_with(bytes), &record);
+	if (rc != NB_OK)
+		return rc;
+	record->key_size = 0;
+	record->value_size = (uint32_t)bytes;
+	char *at = (char *)(record + 1);
+	for (size_t i = 0; i < count; i++) {
+		struct log_write write = {(uint32_t)writes[i].key.size,
+			(uint32_t)writes[i].value.size |
+				(writes[i].is_delete != 0 ? RECORD_DELETE : 0)};
+
+		memcpy(at, &write, sizeof(write));
+		at = add_bytes(at + sizeof(write), writes[i].key, writes[i].value);
+	}
+	append_record(log, record, size_with(bytes));
 	return NB_OK;
 }
 

@@ -156,14 +156,12 @@ del(struct nb_session *session, struct nb_slice key)
 	return mt_del(own(session), key);
 }
 
-/* One after the other: other sessions see the first before the last is done. */
+/* Without the flag one after the other: other sessions see the first before the last is done. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
 	if ((flags & NB_BATCH_ATOMIC) != 0)
-		return mt_host(own(session))
-			->fail(NB_UNSUPPORTED,
-				"a batch is not atomic; give no NB_BATCH_ATOMIC");
+		return mt_batch(own(session), writes, count);
 	return write_each(session, writes, count, put, del);
 }
 
@@ -191,6 +189,12 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 	if (how != NB_MERGE_ADD_U64)
 		return mt_host(own(session))->fail(NB_UNSUPPORTED, "merge can only add");
 	return mt_add(own(session), key, operand);
+}
+
+static int
+execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	return mt_execute(own(session), steps, count, flags);
 }
 
 /* --- several in flight --- */
@@ -265,9 +269,9 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 }
 
 static const struct nb_engine engine = {ENGINE_BASE("masstree"), ENGINE_RECORDS, ENGINE_SCAN,
-	MASSTREE_TABLE, .caps = NB_CAP_ORDERED | NB_CAP_CONCURRENT, .variant = variant,
+	MASSTREE_TABLE, .caps = MASSTREE_CAPS, .variant = variant,
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE), .auto_durability = NB_DUR_NONE,
 	.open = db_open, .close = db_close, .release = release, .insert = insert,
-	.batch = batch, .multi_get = multi_get, .merge = merge, .submit = submit, .reap = reap,
-	.flush = flush, .stats = stats};
+	.batch = batch, .multi_get = multi_get, .merge = merge, .execute = execute,
+	.submit = submit, .reap = reap, .flush = flush, .stats = stats};
 NB_ENGINE_PLUGIN(engine)

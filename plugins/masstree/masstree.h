@@ -39,6 +39,9 @@ enum { ALLOCATOR_MALLOC = 1, COMPARE_BYTES = 1 }; /* in the order of the choices
 extern const struct nb_option masstree_options[];
 extern const struct nb_engine masstree_persistent;
 
+#define MASSTREE_CAPS \
+	(NB_CAP_ORDERED | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH | NB_CAP_SERIALIZABLE)
+
 #define MASSTREE_TABLE \
 	.summary = "trie of B+-trees in memory, after Masstree", .licence = "BSD-2-Clause", \
 	.home = "part of mininb", .key_size_max = KEY_SIZE_MAX, \

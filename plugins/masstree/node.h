@@ -72,8 +72,23 @@ enum {
 	KLEN_LAYER = 10  /* the value is the root of a layer */
 };
 
-/* What vlens has: bytes of the value in the word, or this. */
-enum { VLEN_INLINE_MAX = 8, VLEN_RECORD = 9 };
+/*
+ * What vlens has: bytes of the value in the word, or one of these. A key without a value is not
+ * there for any verb. It only keeps a place, for a list of writes: lists.c.
+ */
+enum { VLEN_INLINE_MAX = 8, VLEN_RECORD = 9, VLEN_ABSENT = 10, VLEN_ABSENT_RECORD = 11 };
+
+static inline bool
+vlen_has_record(unsigned vlen)
+{
+	return vlen == VLEN_RECORD || vlen == VLEN_ABSENT_RECORD;
+}
+
+static inline bool
+vlen_is_absent(unsigned vlen)
+{
+	return vlen >= VLEN_ABSENT;
+}
 
 /** Beside the leaves: a value that does not fit into a word, or what is left of a key. */
 struct record {

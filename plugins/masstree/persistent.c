@@ -20,6 +20,7 @@ struct nb_db {
 struct nb_session {
 	struct mt_session *tree;
 	struct log *log; /* NULL: NB_DUR_NONE */
+	struct store *store;
 	bool is_commit;
 	bool is_several; /* a batch or a reap commits all of its writes together */
 };
@@ -55,7 +56,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		return host->fail(NB_FAIL, "out of memory");
 	db->host = host;
 	to.sessions += STORE_THREADS_MAX;
-	to.log.record = log_record;
+	to.log = (struct mt_log){log_record, log_record_list};
 	rc = mt_open(&db->tree, &to);
 	if (rc != NB_OK)
 		goto free_db;
@@ -99,6 +100,7 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 		free(session);
 		return rc;
 	}
+	session->store = db->store;
 	session->log = db->store->logs == NULL ? NULL : &db->store->logs[id];
 	session->is_commit = db->store->durability == NB_DUR_COMMIT;
 	mt_session_log(session->tree, session->log);
@@ -216,16 +218,43 @@ commit_several(struct nb_session *session, int rc)
 	return rc < 0 || committed == NB_OK ? rc : committed;
 }
 
-/* One after the other: other sessions see the first before the last is done. */
+/*
+ * Without a log, a checkpoint must not see a part of a list: a kill may leave nothing else. With one,
+ * the recovery completes it.
+ */
+static void
+enter_list(struct nb_session *session)
+{
+	enter(session);
+	if (session->log == NULL)
+		pthread_rwlock_rdlock(&session->store->list_lock);
+}
+
+static int
+leave_list(struct nb_session *session, int rc)
+{
+	if (session->log == NULL)
+		pthread_rwlock_unlock(&session->store->list_lock);
+	return leave(session, rc);
+}
+
+/* Without the flag one after the other: other sessions see the first before the last is done. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
-	if ((flags & NB_BATCH_ATOMIC) != 0)
-		return mt_host(session->tree)
-			->fail(NB_UNSUPPORTED,
-				"a batch is not atomic; give no NB_BATCH_ATOMIC");
+	if ((flags & NB_BATCH_ATOMIC) != 0) {
+		enter_list(session);
+		return leave_list(session, mt_batch(session->tree, writes, count));
+	}
 	session->is_several = true;
 	return commit_several(session, write_each(session, writes, count, put, del));
+}
+
+static int
+execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	enter_list(session);
+	return leave_list(session, mt_execute(session->tree, steps, count, flags));
 }
 
 /* --- several in flight --- */
@@ -282,11 +311,10 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 }
 
 const struct nb_engine masstree_persistent = {ENGINE_BASE("masstree"), ENGINE_RECORDS,
-	ENGINE_SCAN, MASSTREE_TABLE,
-	.caps = NB_CAP_ORDERED | NB_CAP_CONCURRENT | NB_CAP_PERSISTENT,
+	ENGINE_SCAN, MASSTREE_TABLE, .caps = MASSTREE_CAPS | NB_CAP_PERSISTENT,
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_PROCESS) |
 		NB_DUR_BIT(NB_DUR_PERIODIC) | NB_DUR_BIT(NB_DUR_COMMIT),
 	.auto_durability = NB_DUR_PERIODIC, .open = db_open, .close = db_close,
 	.release = release, .insert = insert, .batch = batch, .multi_get = multi_get,
-	.merge = merge, .submit = submit, .reap = reap, .flush = flush,
+	.merge = merge, .execute = execute, .submit = submit, .reap = reap, .flush = flush,
 	.checkpoint = checkpoint, .stats = stats};

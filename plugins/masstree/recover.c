@@ -460,18 +460,47 @@ find_limit(struct replay *replay)
 	return true;
 }
 
-static int
-apply(struct mt_session *session, const struct log_record *record)
+/* Whether the key is one of the thread's. */
+static bool
+is_share(const struct replay *replay, unsigned thread, const char *key, size_t size)
 {
-	const char *bytes = (const char *)(record + 1);
-	struct nb_slice key = {bytes, record->key_size};
+	return replay->threads == 1 || XXH3_64bits(key, size) % replay->threads == thread;
+}
+
+static int
+apply_one(struct mt_session *session, const char *bytes, size_t key_size, uint32_t value_size)
+{
+	struct nb_slice key = {bytes, key_size};
 	int rc;
 
-	if ((record->value_size & RECORD_DELETE) == 0)
-		return mt_put(session, key,
-			(struct nb_slice){bytes + record->key_size, record->value_size});
+	if ((value_size & RECORD_DELETE) == 0)
+		return mt_put(session, key, (struct nb_slice){bytes + key_size, value_size});
 	rc = mt_del(session, key);
 	return rc == NB_NOT_FOUND ? NB_OK : rc;
+}
+
+/* The part of a record that is the thread's. Its checksum is right. */
+static int
+apply(const struct replay *replay, struct mt_session *session, unsigned thread,
+	const struct log_record *record)
+{
+	const char *at = (const char *)(record + 1), *end = at + record->value_size;
+	int rc = NB_OK;
+
+	if (record->key_size != 0)
+		return is_share(replay, thread, at, record->key_size)
+			? apply_one(session, at, record->key_size, record->value_size)
+			: NB_OK;
+	while (rc == NB_OK && at < end) {
+		struct log_write write;
+
+		memcpy(&write, at, sizeof(write));
+		at += sizeof(write);
+		if (is_share(replay, thread, at, write.key_size))
+			rc = apply_one(session, at, write.key_size, write.value_size);
+		at += write.key_size + (write.value_size & ~RECORD_DELETE);
+	}
+	return rc;
 }
 
 static int
@@ -496,11 +525,8 @@ replay_share(struct replay *replay, struct mt_session *session, unsigned thread)
 			replay->dropped += !counts;
 			replay->last = counts ? record->number : replay->last;
 		}
-		if (counts &&
-			(replay->threads == 1 ||
-				XXH3_64bits(record + 1, record->key_size) % replay->threads ==
-					thread))
-			rc = apply(session, record);
+		if (counts)
+			rc = apply(replay, session, thread, record);
 	}
 	free(cursors);
 	return rc;

@@ -86,6 +86,22 @@ prefetch_siblings(const struct mt_tree *tree, const struct scan *scan,
 	}
 }
 
+static void
+note_leaf(struct seens *seens, struct leaf *leaf, uint64_t version, uint64_t order)
+{
+	if (seens->count == seens->room) {
+		size_t room = seens->room == 0 ? 64 : 2 * seens->room;
+		struct seen *at = realloc(seens->at, room * sizeof(*at));
+		if (at == NULL) {
+			seens->is_short = true;
+			return;
+		}
+		seens->at = at;
+		seens->room = room;
+	}
+	seens->at[seens->count++] = (struct seen){leaf, version, order};
+}
+
 /* The entries of the frame's leaf. False: it has changed. */
 static bool
 copy_leaf(const struct mt_tree *tree, const struct scan *scan, struct scan_frame *frame)
@@ -107,6 +123,8 @@ copy_leaf(const struct mt_tree *tree, const struct scan *scan, struct scan_frame
 	}
 	if (!version_holds(&leaf->version, frame->version))
 		return false;
+	if (scan->seens != NULL)
+		note_leaf(scan->seens, leaf, frame->version, order);
 	for (unsigned i = 0; i < frame->count && tree->has_prefetch; i++)
 		if (frame->entries[i].vlen == VLEN_RECORD)
 			__builtin_prefetch(record_at(frame->entries[i].word));
@@ -330,7 +348,7 @@ next_leaf(struct mt_session *session)
 	/* What is below the bound of the leaf has been returned; a new sibling begins there. */
 	size_t prefix = frame->prefix;
 	uint64_t bound = scan->is_backward ? frame->low - 1 : frame->high;
-	bool is_due = ++scan->leaves % EPOCH_LEAVES == 0;
+	bool is_due = ++scan->leaves % EPOCH_LEAVES == 0 && scan->seens == NULL;
 	if (!is_due && go_to_sibling(session->tree, scan, frame))
 		return NB_OK;
 	if (is_due) {
@@ -374,22 +392,37 @@ lend_entry(struct mt_session *session, const struct scan_frame *frame,
 	return NB_OK;
 }
 
-int
-mt_scan_open(struct mt_session *session, const struct nb_scan_args *args)
+static int
+scan_begin(struct mt_session *session, struct nb_slice from)
 {
 	struct scan *scan = &session->scan;
 
-	scan->is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
 	scan->leaves = 0;
-	if (!reserve_key(session, args->from.size + SLICE))
+	if (!reserve_key(session, from.size + SLICE))
 		return mt_no_memory(session, "a key");
-	if (args->from.size != 0)
-		memcpy(scan->key, args->from.data, args->from.size);
+	if (from.size != 0)
+		memcpy(scan->key, from.data, from.size);
+	return seek(session, from.size, from.size != 0 ? FROM_KEY : FROM_END);
+}
+
+int
+mt_scan_open(struct mt_session *session, const struct nb_scan_args *args)
+{
+	session->scan.is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
+	session->scan.seens = NULL;
 	epoch_enter(session->epoch);
-	int rc = seek(session, args->from.size, args->from.size != 0 ? FROM_KEY : FROM_END);
+	int rc = scan_begin(session, args->from);
 	if (rc != NB_OK)
 		mt_leave(session);
 	return rc;
+}
+
+int
+mt_scan_within(struct mt_session *session, struct nb_slice from, struct seens *seens)
+{
+	session->scan.is_backward = false;
+	session->scan.seens = seens;
+	return scan_begin(session, from);
 }
 
 int
@@ -408,6 +441,8 @@ mt_scan_next(struct mt_session *session, struct nb_slice *key, struct nb_slice *
 		}
 		const struct entry *entry =
 			&frame->entries[scan->is_backward ? --frame->at : frame->at++];
+		if (vlen_is_absent(entry->vlen))
+			continue;
 		if (entry->klen != KLEN_LAYER)
 			return lend_entry(session, frame, entry, key, value);
 		struct entry layer = *entry;

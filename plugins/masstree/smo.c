@@ -407,8 +407,8 @@ leaf_of_two(struct mt_session *session, const struct key *a, struct nb_slice a_v
 
 /* A leaf over each slice that both keys have, down to that of the two. */
 static struct leaf *
-layers_of_two(struct mt_session *session, const struct record *old, struct key *key,
-	struct nb_slice value, uint64_t *count)
+layers_of_two(struct mt_session *session, const struct record *old, bool is_absent,
+	struct key *key, struct nb_slice value, uint64_t *count)
 {
 	const uint8_t *common = key->data;
 	struct key other;
@@ -419,8 +419,9 @@ layers_of_two(struct mt_session *session, const struct record *old, struct key *
 		key_shift(&other);
 		key_shift(key);
 	}
-	struct leaf *leaf = leaf_of_two(
-		session, &other, (struct nb_slice){old->bytes, old->value_size}, key, value);
+	struct leaf *leaf = leaf_of_two(session, &other,
+		is_absent ? mt_absent : (struct nb_slice){old->bytes, old->value_size}, key,
+		value);
 	*count = 1 + (uint64_t)(key->data - common) / SLICE;
 	for (const uint8_t *at = key->data; leaf != NULL && at != common;) {
 		at -= SLICE;
@@ -445,7 +446,8 @@ mt_make_layer(
 	struct key key = path->key;
 
 	key_shift(&key);
-	struct leaf *layer = layers_of_two(session, old, &key, value, &count);
+	bool is_absent = vlen_is_absent(nibble(leaf->vlens, slot));
+	struct leaf *layer = layers_of_two(session, old, is_absent, &key, value, &count);
 	if (layer == NULL)
 		return give_up(path, mt_no_memory(session, "a layer"));
 	int rc = mt_record(session, MT_PUT, path->whole, value);

@@ -132,6 +132,7 @@ store_free(struct store *store)
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
 	pthread_mutex_destroy(&store->checkpoint_lock);
+	pthread_rwlock_destroy(&store->list_lock);
 	free(store);
 }
 
@@ -140,6 +141,7 @@ store_open(struct store **out, const struct nb_host *host, struct mt_tree *tree,
 	const struct store_args *args)
 {
 	struct store *store = aligned_alloc(128, (sizeof(*store) + 127) / 128 * 128);
+	pthread_rwlockattr_t no_starving;
 	int rc;
 
 	if (store == NULL)
@@ -152,6 +154,11 @@ store_open(struct store **out, const struct nb_host *host, struct mt_tree *tree,
 		.segment_bytes = args->segment_bytes,
 		.sync_interval_ns = args->sync_interval_ns};
 	pthread_mutex_init(&store->checkpoint_lock, NULL);
+	pthread_rwlockattr_init(&no_starving);
+	pthread_rwlockattr_setkind_np(
+		&no_starving, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&store->list_lock, &no_starving);
+	pthread_rwlockattr_destroy(&no_starving);
 	rc = realpath(args->path, store->path) != NULL
 		? NB_OK
 		: host->fail(NB_FAIL, "masstree: %s: %s", args->path, strerror(errno));

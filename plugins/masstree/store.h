@@ -123,6 +123,8 @@ struct store {
 	pthread_t syncer;
 	bool has_syncer;
 
+	pthread_rwlock_t list_lock; /* without logs: no list while a checkpoint scans */
+
 	pthread_mutex_t checkpoint_lock; /* of what follows */
 	struct state state;
 	uint64_t checkpoints;
@@ -146,6 +148,10 @@ store_close(struct store *store);
 /** mt_log.record. */
 int
 log_record(void *log, enum mt_change change, struct nb_slice key, struct nb_slice value);
+
+/** mt_log.record_list: one record, which a recovery finds whole or not at all. */
+int
+log_record_list(void *log, const struct nb_write *writes, size_t count);
 
 /** Before and after each call of the tree that may write. */
 static inline void
@@ -200,11 +206,19 @@ struct log_header {
 	uint64_t checksum; /* of those before */
 };
 
-/** A change: key and value follow, then zeros up to a multiple of 8. */
+/**
+ * A change: key and value follow, then zeros up to a multiple of 8. A list of changes has no key, and
+ * its value is a struct log_write, a key and a value for each.
+ */
 struct log_record {
 	uint32_t checksum; /* of all that follows it; never 0 */
 	uint32_t size;     /* all in all; 0: the log ends here */
 	uint64_t number;
+	uint32_t key_size;
+	uint32_t value_size; /* and RECORD_DELETE */
+};
+
+struct log_write {
 	uint32_t key_size;
 	uint32_t value_size; /* and RECORD_DELETE */
 };

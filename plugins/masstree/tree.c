@@ -126,7 +126,7 @@ free_leaf(struct slab_cache *cache, struct leaf *leaf, struct nodes *nodes)
 		struct record *record = record_at(entries[i].word);
 		if (entries[i].klen == KLEN_LAYER && !add_node(nodes, record))
 			return false;
-		if (entries[i].vlen == VLEN_RECORD)
+		if (vlen_has_record(entries[i].vlen))
 			slab_free(cache, record, record_size(record));
 	}
 	slab_free(cache, leaf, leaf_size(leaf->version));
@@ -227,6 +227,7 @@ mt_session_close(struct mt_session *session)
 	pthread_mutex_unlock(&tree->lock);
 	async_close(&session->async);
 	free(session->words);
+	mt_list_free(&session->list);
 	free(session->scan.frames);
 	free(session->scan.key);
 	free(session);

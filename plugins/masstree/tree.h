@@ -28,6 +28,8 @@ enum mt_change { MT_PUT, MT_DEL };
 struct mt_log {
 	int (*record)(
 		void *log, enum mt_change change, struct nb_slice key, struct nb_slice value);
+	/** The same of several changes, which a crash takes all or none of. All leaves are locked. */
+	int (*record_list)(void *log, const struct nb_write *writes, size_t count);
 };
 
 struct mt_args {
@@ -85,6 +87,17 @@ mt_add(struct mt_session *session, struct nb_slice key, uint64_t operand);
 
 int
 mt_del(struct mt_session *session, struct nb_slice key);
+
+/**
+ * The steps as one operation, whatever the flags: all others come before it or after it. Only gets
+ * without NB_EXEC_SNAPSHOT are each alone.
+ */
+int
+mt_execute(struct mt_session *session, struct nb_step *steps, size_t count, uint32_t flags);
+
+/** All of the writes, or none. */
+int
+mt_batch(struct mt_session *session, const struct nb_write *writes, size_t count);
 
 /**
  * A scan is not a snapshot: each leaf is read at a moment of its own. A record that is there

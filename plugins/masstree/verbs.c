@@ -62,6 +62,7 @@ look(struct leaf *leaf, uint64_t version, const struct key *key, struct found *f
 		found->vlen = nibble(racy_load64(&leaf->vlens), (unsigned)slot);
 		found->word = __atomic_load_n(
 			leaf_word(leaf, slots, (unsigned)slot), __ATOMIC_ACQUIRE);
+		found->klen = vlen_is_absent(found->vlen) ? 0 : found->klen;
 	}
 	return version_holds(&leaf->version, version);
 }
@@ -399,7 +400,7 @@ replace(struct mt_session *session, struct path *path, unsigned slot, struct nb_
 		racy_store64(&leaf->vlens, nibble_set(leaf->vlens, slot, entry.vlen));
 		version_unlock_changed(&leaf->version, path->version);
 	}
-	if (vlen == VLEN_RECORD)
+	if (vlen_has_record(vlen))
 		retire_record(session, record_at(old));
 	return NB_OK;
 }
@@ -443,13 +444,17 @@ add_key(struct mt_session *session, struct path *path, struct nb_slice value)
 	return rc;
 }
 
-enum how { HOW_PUT, HOW_INSERT, HOW_ADD };
+enum how { HOW_PUT, HOW_INSERT, HOW_ADD, HOW_RESERVE };
 
-/* The key is there, in that slot. */
+/* The leaf has the key, in that slot. */
 static inline int
 store_again(struct mt_session *session, struct path *path, unsigned slot, struct nb_slice value,
 	enum how how)
 {
+	if (how == HOW_RESERVE)
+		return unlock(path, NB_OK);
+	if (vlen_is_absent(nibble(path->leaf->vlens, slot)))
+		return replace(session, path, slot, value);
 	if (how == HOW_INSERT)
 		return unlock(path, NB_EXISTS);
 	if (how == HOW_PUT)
@@ -464,14 +469,15 @@ store_again(struct mt_session *session, struct path *path, unsigned slot, struct
 	return replace_word(session, path, at, *at + operand);
 }
 
+/* In an epoch. */
 static inline int
-store(struct mt_session *session, struct nb_slice key, struct nb_slice value, enum how how)
+store_within(
+	struct mt_session *session, struct nb_slice key, struct nb_slice value, enum how how)
 {
 	struct path *path = &session->path;
 	unsigned spins = 0;
 	int rc;
 
-	epoch_enter(session->epoch);
 	for (;;) {
 		int slot = descend_and_lock(session, path, key);
 
@@ -482,10 +488,17 @@ store(struct mt_session *session, struct nb_slice key, struct nb_slice value, en
 		else
 			rc = store_again(session, path, (unsigned)slot, value, how);
 		if (rc != NB_CONFLICT)
-			break;
+			return rc;
 		session->path_epoch = 0; /* the way to the leaf has changed, or is locked */
 		back_off(&spins);
 	}
+}
+
+static inline int
+store(struct mt_session *session, struct nb_slice key, struct nb_slice value, enum how how)
+{
+	epoch_enter(session->epoch);
+	int rc = store_within(session, key, value, how);
 	mt_leave(session);
 	return rc;
 }
@@ -508,43 +521,75 @@ add(struct mt_session *session, struct nb_slice key, uint64_t operand)
 	return store(session, key, (struct nb_slice){&operand, sizeof(operand)}, HOW_ADD);
 }
 
-/* Unlocks. */
-static int
+/* Unlocks, and unlinks the leaf if it is empty then. */
+static void
 remove_slot(struct mt_session *session, struct path *path, unsigned slot)
 {
 	unsigned vlen = nibble(path->leaf->vlens, slot);
 	uint64_t word = *leaf_word(path->leaf, leaf_slots(path->version), slot);
-	int rc = mt_record(session, MT_DEL, path->whole, (struct nb_slice){NULL, 0});
+	struct nb_slice key = path->whole;
+	bool is_emptied = order_count(path->leaf->order) == 1 &&
+		(path->depth > 0 || path->upper != NULL);
 
-	if (rc != NB_OK)
-		return unlock(path, rc);
 	mt_leaf_remove(session, path->leaf, path->version, slot);
 	count_one(&session->counts.deletes);
-	if (vlen == VLEN_RECORD)
+	if (vlen_has_record(vlen))
 		retire_record(session, record_at(word));
+	if (is_emptied)
+		mt_prune(session, key, (size_t)(path->key.data - (const uint8_t *)key.data));
+}
+
+/* Remove the key if it has a value, or only if it has none. In an epoch. */
+static int
+remove_key(struct mt_session *session, struct nb_slice key, bool is_absent)
+{
+	struct path *path = &session->path;
+	int slot = descend_and_lock(session, path, key);
+
+	if (slot < 0 || is_other(path, slot) ||
+		vlen_is_absent(nibble(path->leaf->vlens, (unsigned)slot)) != is_absent)
+		return unlock(path, NB_NOT_FOUND);
+	int rc = is_absent ? NB_OK
+			   : mt_record(session, MT_DEL, key, (struct nb_slice){NULL, 0});
+	if (rc != NB_OK)
+		return unlock(path, rc);
+	remove_slot(session, path, (unsigned)slot);
 	return NB_OK;
 }
 
 static int
 del(struct mt_session *session, struct nb_slice key)
 {
-	struct path *path = &session->path;
-	bool is_emptied = false;
-	int rc;
-
 	epoch_enter(session->epoch);
-	int slot = descend_and_lock(session, path, key);
-	if (slot < 0 || is_other(path, slot)) {
-		rc = unlock(path, NB_NOT_FOUND);
-	} else {
-		is_emptied = order_count(path->leaf->order) == 1 &&
-			(path->depth > 0 || path->upper != NULL);
-		rc = remove_slot(session, path, (unsigned)slot);
-	}
-	if (is_emptied && rc == NB_OK)
-		mt_prune(session, key, (size_t)(path->key.data - (const uint8_t *)key.data));
+	int rc = remove_key(session, key, false);
 	mt_leave(session);
 	return rc;
+}
+
+/* --- for lists --- */
+
+static int
+reserve(struct mt_session *session, struct nb_slice key)
+{
+	return store_within(session, key, mt_absent, HOW_RESERVE);
+}
+
+static void
+sweep(struct mt_session *session, struct nb_slice key)
+{
+	int ignored = remove_key(session, key, true); /* another session may have used it */
+	(void)ignored;
+}
+
+static void
+locate(struct mt_session *session, struct nb_slice key, struct place *place)
+{
+	struct path *path = &session->path;
+
+	path->whole = key;
+	descend(session, path);
+	session->path_epoch = path->upper == NULL ? session->epoch->active : 0;
+	*place = (struct place){path->key, path->leaf, path->version};
 }
 
 const struct mt_verbs VERBS = {.get = get,
@@ -552,4 +597,7 @@ const struct mt_verbs VERBS = {.get = get,
 	.put = put,
 	.insert = insert,
 	.add = add,
-	.del = del};
+	.del = del,
+	.locate = locate,
+	.reserve = reserve,
+	.sweep = sweep};

@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lists of steps as one operation: execute, and batches that are atomic.
+ *
+ * The leaves of all keys are found, then locked, then each key is looked up again and the steps are
+ * performed on what is there. What they change stays in the list. At the end all changed leaves are
+ * marked dirty, so that readers wait, then changed, then unlocked. The list takes effect between the
+ * last mark and the first unlocking. Keys that are only read are locked as well: so lists, gets and
+ * writes of single keys are as if one came after the other.
+ *
+ * Locks are taken in the order of the addresses of the leaves. The order of the keys would not do:
+ * a leaf may hold keys on both sides of a layer, whose leaves are locked between them.
+ *
+ * Nothing splits or goes while the locks are held. A key that a list may add gets a place before: an
+ * entry without a value (VLEN_ABSENT), which every verb takes for a missing key. A delete leaves such
+ * an entry. When the locks are released, the list removes the entries that still have no value. Places are
+ * not in the log, where a list is one record.
+ *
+ * Whether a prefix is empty is not a question of one leaf. A scan notes the leaves that it reads.
+ * Before the list takes effect they must be as they were, and locked by nobody else; else all of it
+ * begins again (S. Tu et al., "Speedy Transactions in Multicore In-Memory Databases", SOSP 2013).
+ * An insert changes no version, so the order of a leaf is compared, too.
+ */
+#include "../common/execute.h"
+#include "find.h"
+
+enum change { CHANGE_NONE, CHANGE_PUT, CHANGE_DEL };
+
+/* A step, and what becomes of its key. Steps of one key share what the first of them has. */
+struct item {
+	struct nb_slice name;
+	struct place place; /* leaf NULL: not known */
+	uint32_t hold;      /* the lock of its leaf */
+	uint32_t first;     /* of the items of the same key */
+	uint32_t next;      /* of the first items in the same leaf; NONE */
+	int slot;           /* -1: the leaf does not have it */
+	bool creates;       /* the step may add the key */
+	bool may_be_place;  /* it may be left without a value */
+	bool was_there;     /* with a value, before the list */
+	uint8_t change;     /* enum change */
+	uint64_t word;      /* of a value that fits */
+	struct nb_slice value;
+	struct entry entry;
+};
+
+struct hold {
+	struct leaf *leaf;
+	uint64_t version;
+	uint32_t item; /* the first one in it; NONE */
+	bool is_changed;
+};
+
+enum { NONE = UINT32_MAX };
+
+void
+mt_list_free(struct list *list)
+{
+	free(list->items);
+	free(list->holds);
+	free(list->writes);
+	free(list->steps);
+	free(list->keys);
+	free(list->values);
+	free(list->answers);
+	free(list->seens.at);
+	free(list->kept.data);
+}
+
+static bool
+grow_array(void **array, size_t room, size_t size)
+{
+	void *grown = realloc(*array, room * size);
+
+	if (grown != NULL)
+		*array = grown;
+	return grown != NULL;
+}
+
+static bool
+reserve_items(struct list *list, size_t count)
+{
+	if (count <= list->room)
+		return true;
+	size_t room = count + count / 2;
+	if (!grow_array((void **)&list->items, room, sizeof(*list->items)) ||
+		!grow_array((void **)&list->holds, room, sizeof(*list->holds)) ||
+		!grow_array((void **)&list->writes, room, sizeof(*list->writes)) ||
+		!grow_array((void **)&list->steps, room, sizeof(*list->steps)) ||
+		!grow_array((void **)&list->keys, room, sizeof(*list->keys)) ||
+		!grow_array((void **)&list->values, room, sizeof(*list->values)) ||
+		!grow_array((void **)&list->answers, room, sizeof(*list->answers)))
+		return false;
+	list->room = room;
+	return true;
+}
+
+/* --- where the keys are --- */
+
+/* Whether the leaf has an entry of the key. False as well if it has changed. */
+static bool
+has_entry(const struct place *place)
+{
+	struct leaf *leaf = place->leaf;
+	unsigned slots = leaf_slots(place->version);
+	uint64_t order = __atomic_load_n(&leaf->order, __ATOMIC_ACQUIRE);
+	int slot = leaf_find(leaf, slots, order, place->key.slice, place->key.klen);
+
+	if (slot < 0)
+		return false;
+	uint64_t word = __atomic_load_n(
+		leaf_word(leaf, slots, (unsigned)slot), __ATOMIC_ACQUIRE);
+	return version_holds(&leaf->version, place->version) &&
+		(place->key.klen != KLEN_SUFFIX ||
+			key_has_suffix(&place->key, record_at(word)));
+}
+
+static int
+locate(struct mt_session *session, struct item *item)
+{
+	const struct mt_verbs *verbs = session->tree->verbs;
+
+	for (;;) {
+		verbs->locate(session, item->name, &item->place);
+		if (!item->creates || has_entry(&item->place))
+			return NB_OK;
+		item->may_be_place = true;
+		int rc = verbs->reserve(session, item->name);
+		if (rc != NB_OK)
+			return rc;
+	}
+}
+
+/* All that are not known, or are not there any more. */
+static int
+locate_all(struct mt_session *session, struct list *list)
+{
+	int rc = NB_OK;
+
+	for (size_t i = 0; rc == NB_OK && i < list->count; i++) {
+		struct item *item = &list->items[i];
+		const struct place *place = &item->place;
+
+		item->change = CHANGE_NONE;
+		if (item->name.data != NULL &&
+			(place->leaf == NULL ||
+				version_read(&place->leaf->version) != place->version))
+			rc = locate(session, item);
+	}
+	return rc;
+}
+
+/* --- locks --- */
+
+static int
+compare_holds(const void *a, const void *b)
+{
+	const struct hold *x = a, *y = b;
+
+	return ((uintptr_t)x->leaf > (uintptr_t)y->leaf) -
+		((uintptr_t)x->leaf < (uintptr_t)y->leaf);
+}
+
+static void
+release_holds(struct list *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct hold *hold = &list->holds[i];
+
+		if (hold->is_changed)
+			version_unlock_changed(&hold->leaf->version, hold->version);
+		else
+			version_unlock(&hold->leaf->version, hold->version);
+	}
+}
+
+/* One for each leaf, in order. False: two items have read different versions of one. */
+static bool
+make_holds(struct list *list)
+{
+	struct hold *holds = list->holds;
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < list->count; i++)
+		if (list->items[i].place.leaf != NULL)
+			holds[count++] = (struct hold){list->items[i].place.leaf,
+				list->items[i].place.version, i, false};
+	qsort(holds, count, sizeof(*holds), compare_holds);
+	list->hold_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct hold *last = &holds[list->hold_count - 1];
+		struct hold hold = holds[i];
+
+		if (list->hold_count > 0 && last->leaf == hold.leaf) {
+			if (last->version != hold.version)
+				return false;
+		} else {
+			holds[list->hold_count++] = hold;
+		}
+		list->items[hold.item].hold = (uint32_t)list->hold_count - 1;
+	}
+	for (size_t i = 0; i < list->hold_count; i++)
+		holds[i].item = NONE;
+	return true;
+}
+
+/* False: none is locked. */
+static bool
+lock_holds(struct list *list)
+{
+	if (!make_holds(list))
+		return false;
+	for (size_t i = 0; i < list->hold_count; i++) {
+		const struct hold *hold = &list->holds[i];
+
+		if (!version_lock(&hold->leaf->version, hold->version)) {
+			release_holds(list, i);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The slot of the key in its locked leaf, and the first item of the key. */
+static void
+find_slot(struct list *list, uint32_t index)
+{
+	struct item *item = &list->items[index];
+	struct hold *hold = &list->holds[item->hold];
+	struct leaf *leaf = hold->leaf;
+	const struct key *key = &item->place.key;
+	unsigned slots = leaf_slots(hold->version);
+	int slot = leaf_find(leaf, slots, leaf->order, key->slice, key->klen);
+
+	item->slot = -1;
+	item->first = index;
+	item->was_there = false;
+	if (slot < 0 ||
+		(key->klen == KLEN_SUFFIX &&
+			!key_has_suffix(
+				key, record_at(*leaf_word(leaf, slots, (unsigned)slot)))))
+		return;
+	for (uint32_t i = hold->item; i != NONE; i = list->items[i].next)
+		if (list->items[i].slot == slot) {
+			item->first = i;
+			return;
+		}
+	item->slot = slot;
+	item->was_there = !vlen_is_absent(nibble(leaf->vlens, (unsigned)slot));
+	item->may_be_place |= !item->was_there;
+	item->next = hold->item;
+	hold->item = index;
+}
+
+/* False: a place has gone. */
+static bool
+find_slots(struct list *list)
+{
+	bool has_all = true;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		struct item *item = &list->items[i];
+
+		if (item->place.leaf == NULL)
+			continue;
+		find_slot(list, i);
+		if (item->creates && list->items[item->first].slot < 0) {
+			item->place.leaf = NULL;
+			has_all = false;
+		}
+	}
+	return has_all;
+}
+
+/* --- the steps, each of which sees those before it --- */
+
+static struct mt_session *
+own(struct nb_session *session)
+{
+	return (struct mt_session *)session;
+}
+
+static struct item *
+item_at(struct nb_session *session)
+{
+	struct list *list = &own(session)->list;
+
+	return &list->items[list->items[list->at].first];
+}
+
+static bool
+is_there(const struct item *item)
+{
+	return item->change == CHANGE_PUT || (item->change == CHANGE_NONE && item->was_there);
+}
+
+static int
+get_one(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	const struct item *item = item_at(session);
+	const struct hold *hold = &own(session)->list.holds[item->hold];
+
+	if (!is_there(item))
+		return NB_NOT_FOUND;
+	if (item->change == CHANGE_PUT) {
+		*value = item->value;
+		return NB_OK;
+	}
+	const uint64_t *word = leaf_word(
+		hold->leaf, leaf_slots(hold->version), (unsigned)item->slot);
+	unsigned vlen = nibble(hold->leaf->vlens, (unsigned)item->slot);
+	const struct record *record = record_at(*word);
+	*value = vlen == VLEN_RECORD ? (struct nb_slice){record->bytes, record->value_size}
+				     : (struct nb_slice){word, vlen};
+	return NB_OK;
+}
+
+/* The bytes of a sum are the caller's, only until it returns; those of a longer value a step's. */
+static int
+put_one(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	struct item *item = item_at(session);
+
+	item->change = CHANGE_PUT;
+	item->value = value;
+	if (value.size != 0 && value.size <= sizeof(item->word)) {
+		memcpy(&item->word, value.data, value.size);
+		item->value.data = &item->word;
+	}
+	return NB_OK;
+}
+
+static int
+insert_one(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return is_there(item_at(session)) ? NB_EXISTS : put_one(session, key, value);
+}
+
+static int
+del_one(struct nb_session *session, struct nb_slice key)
+{
+	struct item *item = item_at(session);
+
+	if (!is_there(item))
+		return NB_NOT_FOUND;
+	item->change = item->was_there ? CHANGE_DEL : CHANGE_NONE;
+	return NB_OK;
+}
+
+static int
+scan_open(struct nb_session *session, const struct nb_scan_args *args)
+{
+	struct list *list = &own(session)->list;
+
+	list->from = args->from;
+	list->pending = 0;
+	return mt_scan_within(own(session), args->from, &list->seens);
+}
+
+static bool
+is_deleted(const struct list *list, struct nb_slice key)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].change == CHANGE_DEL &&
+			list->items[i].name.size == key.size &&
+			memcmp(list->items[i].name.data, key.data, key.size) == 0)
+			return true;
+	return false;
+}
+
+/* First what the list adds under the prefix, in any order, then what the tree has. */
+static int
+scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
+{
+	struct list *list = &own(session)->list;
+	int rc;
+
+	while (list->pending < list->count) {
+		const struct item *item = &list->items[list->pending++];
+
+		if (item->change != CHANGE_PUT || item->was_there ||
+			!begins_with(item->name, list->from))
+			continue;
+		*key = item->name;
+		return NB_OK;
+	}
+	do
+		rc = mt_scan_next(own(session), key, value);
+	while (rc == NB_OK && is_deleted(list, *key));
+	return rc;
+}
+
+static int
+scan_close(struct nb_session *session)
+{
+	return own(session)->list.seens.is_short ? mt_no_memory(own(session), "a scan") : NB_OK;
+}
+
+static const struct nb_engine list_verbs = {.caps = NB_CAP_ORDERED,
+	.get = get_one,
+	.put = put_one,
+	.insert = insert_one,
+	.del = del_one,
+	.scan_open = scan_open,
+	.scan_next = scan_next,
+	.scan_close = scan_close};
+
+static int
+perform(struct mt_session *session, struct nb_step *steps, size_t count)
+{
+	struct list *list = &session->list;
+	const struct executor by = {.verbs = &list_verbs,
+		.host = session->tree->host,
+		.session = (struct nb_session *)session,
+		.kept = &list->kept};
+
+	list->kept.size = 0;
+	list->seens.count = 0;
+	list->seens.is_short = false;
+	for (size_t i = 0; i < count; i++) {
+		list->at = i;
+		int rc = steps[i].answer = execute_step(&by, &steps[i]);
+		if (rc < 0)
+			return rc;
+		uint32_t skips = rc == NB_OK ? 0 : steps[i].skips;
+		for (; skips > 0 && i + 1 < count; skips--)
+			steps[++i].answer = NB_EXISTS;
+	}
+	return NB_OK;
+}
+
+/* --- their effect --- */
+
+/* Whether the leaves that scans have read are still the same. The locks are held. */
+static bool
+are_unchanged(const struct list *list)
+{
+#ifndef RACY_TSAN
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* of two lists one sees the other's locks */
+#endif
+	for (size_t i = 0; i < list->seens.count; i++) {
+		const struct seen *seen = &list->seens.at[i];
+		struct hold wanted = {.leaf = seen->leaf};
+		const struct hold *hold = bsearch(
+			&wanted, list->holds, list->hold_count, sizeof(wanted), compare_holds);
+		uint64_t version = __atomic_load_n(&seen->leaf->version, __ATOMIC_ACQUIRE);
+
+		if ((hold != NULL ? hold->version : version) != seen->version ||
+			__atomic_load_n(&seen->leaf->order, __ATOMIC_ACQUIRE) != seen->order)
+			return false;
+		racy_meet();
+	}
+	return true;
+}
+
+static void
+drop_entries(struct mt_session *session, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (session->list.items[i].change == CHANGE_PUT)
+			mt_entry_drop(session, &session->list.items[i].entry);
+}
+
+static int
+make_entries(struct mt_session *session)
+{
+	struct list *list = &session->list;
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct item *item = &list->items[i];
+
+		if (item->change == CHANGE_NONE)
+			continue;
+		list->holds[item->hold].is_changed = true;
+		if (item->change == CHANGE_PUT &&
+			!mt_entry_make(session, &item->place.key, item->value, &item->entry)) {
+			drop_entries(session, i);
+			return mt_no_memory(session, "a value");
+		}
+	}
+	return NB_OK;
+}
+
+static int
+record_all(struct mt_session *session)
+{
+	struct list *list = &session->list;
+	size_t count = 0;
+
+	if (session->log == NULL)
+		return NB_OK;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct item *item = &list->items[i];
+
+		if (item->change != CHANGE_NONE)
+			list->writes[count++] = (struct nb_write){item->name,
+				item->change == CHANGE_PUT ? item->value
+							   : (struct nb_slice){NULL, 0},
+				item->change == CHANGE_DEL, 0};
+	}
+	return count == 0 ? NB_OK
+			  : session->tree->log.record_list(session->log, list->writes, count);
+}
+
+/* Its leaf is dirty. */
+static void
+apply(struct mt_session *session, const struct item *item)
+{
+	const struct hold *hold = &session->list.holds[item->hold];
+	struct leaf *leaf = hold->leaf;
+	unsigned slot = (unsigned)item->slot, vlen = nibble(leaf->vlens, slot), to;
+	uint64_t *word = leaf_word(leaf, leaf_slots(hold->version), slot), old = *word;
+
+	if (item->change == CHANGE_DEL) {
+		to = vlen == VLEN_RECORD ? VLEN_ABSENT_RECORD : VLEN_ABSENT;
+	} else {
+		to = item->entry.vlen;
+		racy_store64(word, item->entry.word);
+		if (vlen_has_record(vlen))
+			retire_record(session, record_at(old));
+		if (item->was_there)
+			count_one(&session->counts.updates);
+	}
+	racy_store64(&leaf->vlens, nibble_set(leaf->vlens, slot, to));
+}
+
+static int
+take_effect(struct mt_session *session)
+{
+	struct list *list = &session->list;
+	int rc = make_entries(session);
+
+	if (rc == NB_OK && (rc = record_all(session)) != NB_OK)
+		drop_entries(session, list->count);
+	if (rc != NB_OK) {
+		for (size_t i = 0; i < list->hold_count; i++)
+			list->holds[i].is_changed = false;
+		return rc;
+	}
+	for (size_t i = 0; i < list->hold_count; i++)
+		if (list->holds[i].is_changed)
+			version_begin_change(
+				&list->holds[i].leaf->version, list->holds[i].version);
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].change != CHANGE_NONE)
+			apply(session, &list->items[i]);
+	return NB_OK;
+}
+
+/* NB_CONFLICT: something has changed, begin again. */
+static int
+attempt(struct mt_session *session, struct nb_step *steps, size_t count)
+{
+	struct list *list = &session->list;
+	int rc = locate_all(session, list);
+
+	if (rc != NB_OK)
+		return rc;
+	if (!lock_holds(list))
+		return NB_CONFLICT;
+	rc = find_slots(list) ? perform(session, steps, count) : NB_CONFLICT;
+	if (rc == NB_OK && !are_unchanged(list))
+		rc = NB_CONFLICT;
+	if (rc == NB_OK)
+		rc = take_effect(session);
+	release_holds(list, list->hold_count);
+	return rc;
+}
+
+/* --- the whole --- */
+
+static bool
+may_add(uint32_t verb)
+{
+	return verb == NB_STEP_PUT || verb == NB_STEP_INSERT || verb == NB_STEP_MERGE;
+}
+
+static void
+begin_list(struct list *list, const struct nb_step *steps, size_t count)
+{
+	list->count = count;
+	for (size_t i = 0; i < count; i++)
+		list->items[i] = (struct item){.name = steps[i].verb == NB_STEP_PREFIX_EMPTY
+				? (struct nb_slice){NULL, 0}
+				: steps[i].key,
+			.first = (uint32_t)i,
+			.creates = may_add(steps[i].verb)};
+}
+
+/* The places that the list has not filled. No lock is held. */
+static void
+sweep(struct mt_session *session, bool is_done)
+{
+	const struct list *list = &session->list;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct item *item = &list->items[i];
+
+		if ((item->may_be_place || item->change == CHANGE_DEL) &&
+			!(is_done && list->items[item->first].change == CHANGE_PUT))
+			session->tree->verbs->sweep(session, item->name);
+	}
+}
+
+static int
+check_steps(const struct nb_host *host, const struct nb_step *steps, size_t count,
+	uint32_t flags, bool *are_gets)
+{
+	int rc = check_flags(host, flags);
+
+	*are_gets = true;
+	for (size_t i = 0; rc == NB_OK && i < count; i++) {
+		bool is_get = steps[i].verb == NB_STEP_GET;
+
+		*are_gets = *are_gets && is_get;
+		if (steps[i].verb > NB_STEP_PREFIX_EMPTY)
+			rc = host->fail(NB_UNSUPPORTED, "unknown step %u", steps[i].verb);
+		else if ((flags & NB_EXEC_READ_ONLY) != 0 && !is_get &&
+			steps[i].verb != NB_STEP_PREFIX_EMPTY)
+			rc = host->fail(NB_FAIL, "a write among steps that only read");
+	}
+	return rc;
+}
+
+/* Each alone, but their cache misses overlap. */
+static int
+get_each(struct mt_session *session, struct nb_step *steps, size_t count)
+{
+	struct list *list = &session->list;
+
+	for (size_t i = 0; i < count; i++)
+		list->keys[i] = steps[i].key;
+	int rc = mt_multi_get(session, list->keys, count, list->values, list->answers);
+	for (size_t i = 0; rc == NB_OK && i < count; i++) {
+		steps[i].value = list->values[i];
+		steps[i].answer = list->answers[i];
+		uint32_t skips = steps[i].answer == NB_OK ? 0 : steps[i].skips;
+		for (; skips > 0 && i + 1 < count; skips--)
+			steps[++i].answer = NB_EXISTS;
+	}
+	return rc;
+}
+
+int
+mt_execute(struct mt_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+{
+	struct list *list = &session->list;
+	unsigned spins = 0;
+	bool are_gets;
+	int rc = check_steps(session->tree->host, steps, count, flags, &are_gets);
+
+	if (rc != NB_OK)
+		return rc;
+	if (count >= NONE || !reserve_items(list, count))
+		return mt_no_memory(session, "a list of steps");
+	if (are_gets && (flags & NB_EXEC_SNAPSHOT) == 0)
+		return get_each(session, steps, count);
+	begin_list(list, steps, count);
+	epoch_enter(session->epoch);
+	while ((rc = attempt(session, steps, count)) == NB_CONFLICT) {
+		count_one(&session->counts.restarts);
+		back_off(&spins);
+	}
+	sweep(session, rc == NB_OK);
+	mt_leave(session);
+	if (rc == NB_OK)
+		lend_kept(&list->kept, steps, count);
+	return rc;
+}
+
+int
+mt_batch(struct mt_session *session, const struct nb_write *writes, size_t count)
+{
+	struct list *list = &session->list;
+
+	if (!reserve_items(list, count))
+		return mt_no_memory(session, "a batch");
+	for (size_t i = 0; i < count; i++)
+		list->steps[i] = (struct nb_step){.key = writes[i].key,
+			.value = writes[i].value,
+			.verb = writes[i].is_delete != 0 ? NB_STEP_DEL : NB_STEP_PUT};
+	return mt_execute(session, list->steps, count, NB_EXEC_ATOMIC);
+}
