@@ -491,3 +491,106 @@ TEST_EACH(a_write_comes_before_a_list_or_after_it_at_every_moment, FORMATS)
 	}
 	end();
 }
+
+/* Two sides, keys that begin with either of two letters, with records between them. */
+static struct nb_slice
+side_key(uint8_t *room, char side, size_t size)
+{
+	memset(room, 'p', size);
+	room[0] = (uint8_t)side;
+	return slice_of(room, size);
+}
+
+/* A list that adds a record to a side if the other has none. Whether it did. */
+static bool
+comes_in(struct mt_session *session, char side, char other)
+{
+	uint8_t own[RIG_KEY_MAX], prefix[RIG_KEY_MAX];
+	struct nb_step steps[] = {
+		{.key = side_key(prefix, other, 1), .verb = NB_STEP_PREFIX_EMPTY, .skips = 1},
+		{.key = side_key(own, side, 12),
+			.value = slice_of("in", 2),
+			.verb = NB_STEP_PUT}};
+
+	ck_assert_int_eq(mt_execute(session, steps, 2, NB_EXEC_ATOMIC), NB_OK);
+	return steps[0].answer == NB_OK;
+}
+
+static bool is_list, has_put, has_come, sees_outer;
+
+/* Done once, at one moment of the outer session's list: by a list as well, or by a put. */
+static void
+come_inside(uint64_t unused)
+{
+	uint8_t key[RIG_KEY_MAX];
+	struct nb_slice value;
+
+	if (is_list) {
+		has_come = comes_in(inner, 'x', 'c');
+		return;
+	}
+	if (!has_put)
+		ck_assert_int_eq(
+			mt_put(inner, side_key(key, 'x', 12), slice_of("in", 2)), NB_OK);
+	has_put = true;
+	sees_outer = mt_get(inner, side_key(key, 'c', 12), &value) == NB_OK;
+	mt_release(inner);
+	has_come = true;
+}
+
+/* As the list of the inner session does. */
+static void
+scan_outer(uint64_t unused)
+{
+	uint8_t from[RIG_KEY_MAX];
+	struct nb_scan_args args = {.size = sizeof(args), .from = side_key(from, 'c', 1)};
+	struct nb_slice key, value;
+	unsigned left = 3;
+
+	ck_assert_int_eq(mt_scan_open(inner, &args), NB_OK);
+	while (left > 0 && mt_scan_next(inner, &key, &value) == NB_OK)
+		left--;
+	ck_assert_int_eq(mt_scan_close(inner), NB_OK);
+}
+
+/* A list that met a leaf that is being changed would be abandoned with a lock. */
+static void
+come_once(void)
+{
+	if (!is_list || performs(scan_outer, 0))
+		(void)performs(come_inside, 0);
+}
+
+static bool
+meets_at(unsigned at)
+{
+	uint8_t key[RIG_KEY_MAX];
+
+	has_put = has_come = sees_outer = false;
+	stop_at(come_once, at, UINT32_MAX);
+	bool is_in = comes_in(outer, 'c', 'x');
+	stop.visit = NULL;
+	if (is_list)
+		ck_assert_msg(
+			!(is_in && has_come), "both lists have found the other side empty");
+	else if (has_come)
+		ck_assert_msg(!is_in || sees_outer, "a put within a list is lost");
+	(void)comes_in(inner, 'x', 'c'); /* if it was abandoned it has left a place */
+	mt_del(outer, side_key(key, 'x', 12));
+	mt_del(outer, side_key(key, 'c', 12));
+	return stop.steps > at;
+}
+
+TEST_EACH(no_two_lists_find_each_others_prefixes_empty, 2)
+{
+	uint8_t key[RIG_KEY_MAX];
+
+	begin(4); /* its keys begin with k: between the sides */
+	is_list = _i == 1;
+	for (uint64_t number = 1; number < KEYS; number++)
+		put_number(outer, number);
+	for (unsigned at = 0; meets_at(at); at++)
+		;
+	ck_assert_int_eq(mt_del(outer, side_key(key, 'c', 12)), NB_NOT_FOUND);
+	end();
+}
