@@ -17,8 +17,8 @@
  * not in the log, where a list is one record.
  *
  * Whether a prefix is empty is not a question of one leaf. A scan notes the leaves that it reads.
- * Before the list takes effect they must be as they were, and locked by nobody else; else all of it
- * begins again (S. Tu et al., "Speedy Transactions in Multicore In-Memory Databases", SOSP 2013).
+ * When the changed leaves are dirty, they must be as they were, and locked by nobody else; else all of
+ * it begins again (S. Tu et al., "Speedy Transactions in Multicore In-Memory Databases", SOSP 2013).
  * An insert changes no version, so the order of a leaf is compared, too.
  */
 #include "../common/execute.h"
@@ -523,27 +523,48 @@ apply(struct mt_session *session, const struct item *item)
 	racy_store64(&leaf->vlens, nibble_set(leaf->vlens, slot, to));
 }
 
+static void
+make_dirty(struct list *list)
+{
+	for (size_t i = 0; i < list->hold_count; i++)
+		if (list->holds[i].is_changed)
+			version_begin_change(
+				&list->holds[i].leaf->version, list->holds[i].version);
+}
+
+/*
+ * Readers wait before the leaves of scans are compared: a write that comes after that comparison must
+ * not return while its session could read what was there before the list. Where nothing is compared, the
+ * list is recorded first.
+ */
+static int
+record_and_make_dirty(struct mt_session *session)
+{
+	struct list *list = &session->list;
+	int rc = list->seens.count == 0 ? record_all(session) : NB_OK;
+
+	if (rc != NB_OK)
+		return rc;
+	make_dirty(list);
+	if (list->seens.count == 0)
+		return NB_OK;
+	return are_unchanged(list) ? record_all(session) : NB_CONFLICT;
+}
+
 static int
 take_effect(struct mt_session *session)
 {
 	struct list *list = &session->list;
 	int rc = make_entries(session);
 
-	if (rc == NB_OK && (rc = record_all(session)) != NB_OK)
+	if (rc == NB_OK && (rc = record_and_make_dirty(session)) != NB_OK)
 		drop_entries(session, list->count);
-	if (rc != NB_OK) {
-		for (size_t i = 0; i < list->hold_count; i++)
-			list->holds[i].is_changed = false;
-		return rc;
-	}
-	for (size_t i = 0; i < list->hold_count; i++)
-		if (list->holds[i].is_changed)
-			version_begin_change(
-				&list->holds[i].leaf->version, list->holds[i].version);
-	for (size_t i = 0; i < list->count; i++)
+	for (size_t i = 0; i < list->hold_count && rc != NB_OK; i++)
+		list->holds[i].is_changed = false; /* dirty or not, it is as it was */
+	for (size_t i = 0; i < list->count && rc == NB_OK; i++)
 		if (list->items[i].change != CHANGE_NONE)
 			apply(session, &list->items[i]);
-	return NB_OK;
+	return rc;
 }
 
 /* NB_CONFLICT: something has changed, begin again. */
@@ -558,8 +579,6 @@ attempt(struct mt_session *session, struct nb_step *steps, size_t count)
 	if (!lock_holds(list))
 		return NB_CONFLICT;
 	rc = find_slots(list) ? perform(session, steps, count) : NB_CONFLICT;
-	if (rc == NB_OK && !are_unchanged(list))
-		rc = NB_CONFLICT;
 	if (rc == NB_OK)
 		rc = take_effect(session);
 	release_holds(list, list->hold_count);
