@@ -64,22 +64,25 @@ real_log_near_1(double f)
 	return 2 * s + s * real_artanh_rest(s * s);
 }
 
+/** log(x 2^shift), x finite and at least DBL_MIN. Without a branch: loops of it are vectorised. */
+static inline double
+real_log_normal(double x, double shift)
+{
+	uint64_t bits = real_bits(x);
+	/* the exponent + 1023, which in the last bits of 2^52 is added to that number */
+	uint64_t biased = (bits - UINT64_C(0x3fe6a09e667f3bcd) + (UINT64_C(1023) << 52)) >> 52;
+	double e = real_of_bits(biased | UINT64_C(0x433) << 52) - (0x1p52 + 1023) + shift;
+	double m = real_of_bits(bits - ((biased - 1023) << 52)); /* from sqrt(1/2) on */
+	return e * REAL_LN2_HIGH + (e * REAL_LN2_LOW + real_log_near_1(m - 1));
+}
+
 /** x >= 0 and finite; of 0, -infinity. */
 static inline double
 real_log(double x)
 {
-	double offset = 0;
-	if (__builtin_expect(x < DBL_MIN, false)) {
-		if (x == 0)
-			return -(double)INFINITY;
-		x *= 0x1p64;
-		offset = -64;
-	}
-	uint64_t bits = real_bits(x);
-	int64_t exponent = (int64_t)(bits - UINT64_C(0x3fe6a09e667f3bcd)) >> 52; /* sqrt(1/2) */
-	double m = real_of_bits(bits - ((uint64_t)exponent << 52));
-	double e = (double)exponent + offset;
-	return e * REAL_LN2_HIGH + (e * REAL_LN2_LOW + real_log_near_1(m - 1));
+	if (__builtin_expect(x >= DBL_MIN, true))
+		return real_log_normal(x, 0);
+	return x == 0 ? -(double)INFINITY : real_log_normal(x * 0x1p64, -64);
 }
 
 /** log(1 + x), x > -1, without loss near 0. */
@@ -102,12 +105,10 @@ real_exp_rest(double r)
 	return r2 * (a + r4 * (b + r4 * c));
 }
 
-/** 0 below -708, infinity above 709. */
+/** x from -708 to 709. Without a branch, as real_log_normal(). */
 static inline double
-real_exp(double x)
+real_exp_normal(double x)
 {
-	if (__builtin_expect(!(x >= -708 && x <= 709), false))
-		return x > 0 ? (double)INFINITY : x < 0 ? 0 : x;
 	/* adding it leaves the nearest whole number in the last bits */
 	const double rounder = 0x1.8p52;
 	double shifted = x * 0x1.71547652b82fep0 + rounder; /* 1 / log 2 */
@@ -115,6 +116,15 @@ real_exp(double x)
 	double r = (x - k * REAL_LN2_HIGH) - k * REAL_LN2_LOW;
 	double scale = real_of_bits((real_bits(shifted) + 1023) << 52);
 	return scale * (1 + (r + real_exp_rest(r)));
+}
+
+/** 0 below -708, infinity above 709. */
+static inline double
+real_exp(double x)
+{
+	if (__builtin_expect(x >= -708 && x <= 709, true))
+		return real_exp_normal(x);
+	return x > 0 ? (double)INFINITY : x < 0 ? 0 : x;
 }
 
 /** exp(x) - 1 without loss near 0. */

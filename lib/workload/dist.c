@@ -147,6 +147,41 @@ zipf_doubtful(const struct dist *dist, uint64_t *random, double at, double k)
 
 enum { CHUNK = 64, AHEAD = 16 };
 
+/** Places of `count` points from DBL_MIN on. */
+static inline __attribute__((always_inline)) void
+places(const struct dist *dist, const double *at, uint32_t count, double *x)
+{
+	double e = dist->e, n = (double)dist->n;
+	for (uint32_t j = 0; j < count; j++) {
+		double place = real_exp_normal(e * real_log_normal(at[j], 0));
+		place = place > 1 ? place : 1;
+		x[j] = place < n ? place : n;
+	}
+}
+
+#if defined(__x86_64__)
+/** Four at once, with the same bits. */
+static __attribute__((noinline, target("avx2"))) void
+places_avx2(const struct dist *dist, const double *at, uint32_t count, double *x)
+{
+	places(dist, at, count, x);
+}
+#endif
+
+static inline __attribute__((always_inline)) void
+places_of(const struct dist *dist, const double *at, bool is_near_1, uint32_t count, double *x)
+{
+	if (is_near_1)
+		for (uint32_t j = 0; j < count; j++)
+			x[j] = place_of(dist, area_inverse_log(dist, at[j], true));
+#if defined(__x86_64__)
+	else if (count >= 8 && __builtin_cpu_supports("avx2"))
+		places_avx2(dist, at, count, x);
+#endif
+	else
+		places(dist, at, count, x);
+}
+
 /**
  * At most CHUNK draws, step by step. A whole draw is one chain of some 150 cycles, and a
  * processor overlaps only two of them; of each step it overlaps many.
@@ -155,16 +190,17 @@ static inline __attribute__((always_inline)) void
 zipf_ranks(const struct dist *dist, uint64_t *random, bool is_near_1, uint32_t count,
 	uint64_t *out)
 {
-	double at[CHUNK], log_x[CHUNK];
+	double at[CHUNK], x[CHUNK];
 	double a = dist->a, b = dist->b;
-	for (uint32_t j = 0; j < count; j++)
-		at[j] = a + b * dense_unit(&random[j]);
-	for (uint32_t j = 0; j < count; j++)
-		log_x[j] = area_inverse_log(dist, at[j], is_near_1);
 	for (uint32_t j = 0; j < count; j++) {
-		double x = place_of(dist, log_x[j]);
-		double k = bar_at(x);
-		if (__builtin_expect(k - x > dist->c, 0))
+		double point = a + b * dense_unit(&random[j]);
+		/* less is at the end of the tail of a steep law, one draw in 2^63 */
+		at[j] = is_near_1 || point > DBL_MIN ? point : DBL_MIN;
+	}
+	places_of(dist, at, is_near_1, count, x);
+	for (uint32_t j = 0; j < count; j++) {
+		double k = bar_at(x[j]);
+		if (__builtin_expect(k - x[j] > dist->c, 0))
 			k = zipf_doubtful(dist, &random[j], at[j], k);
 		out[j] = (uint64_t)k - 1;
 	}
@@ -260,29 +296,61 @@ scramble_create(struct dist *dist)
 	dist->shift = bits > 2 ? (bits + 1) / 2 : 1;
 }
 
+/** A bijection of [0, mask]: multiplication by an odd number and xor with what is further up. */
+static inline uint64_t
+scramble_once(uint64_t rank, uint64_t mask, uint32_t shift)
+{
+	/* the multipliers of splitmix64, of which the first moves 0 as well */
+	rank = (rank * UINT64_C(0xbf58476d1ce4e5b9) + UINT64_C(0x9e3779b97f4a7c15)) & mask;
+	rank ^= rank >> shift;
+	rank = (rank * UINT64_C(0x94d049bb133111eb)) & mask;
+	rank ^= rank >> shift;
+	rank = (rank * UINT64_C(0x9e3779b97f4a7c15)) & mask;
+	return rank ^ rank >> shift;
+}
+
 /**
- * A bijection of [0, mask]: multiplication by an odd number and xor with what is further
- * up, in turn. Walked until it is back within [0, base), less than two steps on average,
- * it is one of that: the cycle it walks is its own, less the numbers beyond.
+ * Walked until it is back within [0, base), less than two steps on average, it is a bijection of
+ * that: the cycle it walks is its own, less the numbers beyond.
  */
 static inline uint64_t
 scramble(const struct dist *dist, uint64_t rank)
 {
 	if (__builtin_expect(rank >= dist->base, 0))
 		return rank;
-	uint64_t mask = dist->mask;
-	uint32_t shift = dist->shift;
-	do {
-		/* the multipliers of splitmix64, of which the first moves 0 as well */
-		rank = (rank * UINT64_C(0xbf58476d1ce4e5b9) + UINT64_C(0x9e3779b97f4a7c15)) &
-			mask;
-		rank ^= rank >> shift;
-		rank = (rank * UINT64_C(0x94d049bb133111eb)) & mask;
-		rank ^= rank >> shift;
-		rank = (rank * UINT64_C(0x9e3779b97f4a7c15)) & mask;
-		rank ^= rank >> shift;
-	} while (rank >= dist->base);
+	do
+		rank = scramble_once(rank, dist->mask, dist->shift);
+	while (rank >= dist->base);
 	return rank;
+}
+
+/**
+ * At most CHUNK ranks. All go a step, then those that have to go on: whether one has, nobody can
+ * guess, so no branch asks for it.
+ */
+static void
+scramble_all(const struct dist *dist, uint32_t count, uint64_t *ranks)
+{
+	uint64_t base = dist->base, mask = dist->mask;
+	uint32_t shift = dist->shift, left = 0;
+	uint32_t on[CHUNK];
+	for (uint32_t j = 0; j < count; j++) {
+		uint64_t rank = ranks[j], to = scramble_once(rank, mask, shift);
+		bool is_own = rank >= base;
+		ranks[j] = is_own ? rank : to;
+		on[left] = j;
+		left += (to >= base) & !is_own;
+	}
+	while (left > 0) {
+		uint32_t begun = left;
+		left = 0;
+		for (uint32_t i = 0; i < begun; i++) {
+			uint32_t j = on[i];
+			ranks[j] = scramble_once(ranks[j], mask, shift);
+			on[left] = j;
+			left += ranks[j] >= base;
+		}
+	}
 }
 
 /* ---- all of them ---- */
@@ -437,6 +505,10 @@ draw_chunk(const struct dist *dist, uint32_t path, uint64_t *random, uint64_t i,
 	else
 		for (uint32_t j = 0; j < count; j++)
 			out[j] = rank_of(dist, path, &random[j], i + j);
+	if (kind == NB_DIST_ZIPFIAN) {
+		scramble_all(dist, count, out);
+		return;
+	}
 	for (uint32_t j = 0; j < count; j++)
 		out[j] = until_there(dist, path, &random[j], record_of(dist, path, out[j]));
 }
