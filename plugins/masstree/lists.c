@@ -50,7 +50,7 @@ struct hold {
 	bool is_changed;
 };
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 void
 mt_list_free(struct list *list)
@@ -187,15 +187,14 @@ make_holds(struct list *list)
 	qsort(holds, count, sizeof(*holds), compare_holds);
 	list->hold_count = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct hold *last = &holds[list->hold_count - 1];
 		struct hold hold = holds[i];
+		const struct hold *last = list->hold_count > 0 ? &holds[list->hold_count - 1]
+							       : NULL;
 
-		if (list->hold_count > 0 && last->leaf == hold.leaf) {
-			if (last->version != hold.version)
-				return false;
-		} else {
+		if (last == NULL || last->leaf != hold.leaf)
 			holds[list->hold_count++] = hold;
-		}
+		else if (last->version != hold.version)
+			return false;
 		list->items[hold.item].hold = (uint32_t)list->hold_count - 1;
 	}
 	for (size_t i = 0; i < list->hold_count; i++)
