@@ -6,18 +6,12 @@
  * call. Its number is taken from one counter with the leaf locked. That is the only line that all
  * writers share, and some 10 ns; in exchange numbers have no gaps, so a recovery knows of each
  * change whether all before it are there.
- *
- * What is made durable together is a round: the counter is read, sessions that are in the middle
- * of an older write are waited for, and then all logs are synced. One thread does it, for
- * `commit` one of those who wait, and for `periodic` a thread of its own. A write is acknowledged
- * at `commit` when a round has covered its number, and so everything that it may depend on.
  */
 #include "store.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,9 +48,8 @@ record_checksum(const struct log_record *record, uint64_t generation)
 
 /* --- segments --- */
 
-/* The directory of a session's log. */
-static const char *
-directory_of(const struct log *log)
+const char *
+log_directory(const struct log *log)
 {
 	const struct dirs *dirs = &log->store->log_dirs;
 
@@ -68,7 +61,7 @@ log_name(char *name, size_t room, const struct log *log, uint64_t segment)
 {
 	const struct store *store = log->store;
 	int size = snprintf(name, room,
-		"%s/masstree-%016" PRIx64 "-log.%" PRIu64 ".%u.%" PRIu64, directory_of(log),
+		"%s/masstree-%016" PRIx64 "-log.%" PRIu64 ".%u.%" PRIu64, log_directory(log),
 		store->id, store->generation, log->id, segment);
 
 	if (size < 0 || (size_t)size >= room)
@@ -80,7 +73,7 @@ segment_failed(const struct log *log, const char *what, uint64_t size, int error
 {
 	return log->store->host->fail(NB_FAIL,
 		"masstree: cannot %s a log segment of %llu KiB in %s: %s; the write was not done",
-		what, (unsigned long long)(size >> 10), directory_of(log), strerror(error));
+		what, (unsigned long long)(size >> 10), log_directory(log), strerror(error));
 }
 
 /* A file of `size` bytes whose blocks are there, mapped. */
@@ -122,7 +115,7 @@ remove_file:
 	return segment_failed(log, "allocate", size, error);
 }
 
-static void
+void
 segment_unmap(struct segment *segment)
 {
 	if (segment->map != NULL)
@@ -145,6 +138,16 @@ segment_put_aside(struct log *log)
 	log->now.last = log->last;
 	log->full[log->full_count++] = log->now;
 	return true;
+}
+
+/* The thread that syncs makes the pages of new segments writable, too. */
+static void
+ask_for_pages(struct store *store)
+{
+	pthread_mutex_lock(&store->sync_lock);
+	store->has_new_segment = true;
+	pthread_cond_broadcast(&store->synced);
+	pthread_mutex_unlock(&store->sync_lock);
 }
 
 /* A segment in which there is room for so much. The old one stays where that fails. */
@@ -170,31 +173,69 @@ segment_next(struct log *log, size_t size)
 		log->has_new_name = true;
 	}
 	pthread_mutex_unlock(&log->lock);
+	if (rc == NB_OK && log->store->has_syncer)
+		ask_for_pages(log->store);
 	return rc;
 }
 
 /* --- records --- */
 
 /*
- * Make the next pages writable together: 64 faults, each of which asks the file system, cost
- * the writes about twice as much. Where it fails they come one by one.
+ * Make the pages from `from` on writable together: one by one, each of which asks the file system,
+ * they cost the writes about twice as much. Where it fails they come one by one. Returns how far.
  */
+static size_t
+populate(char *map, size_t from, size_t size)
+{
+	enum { AHEAD = 256 << 10 };
+	size_t count = size - from < AHEAD ? size - from : AHEAD;
+
+#ifdef MADV_POPULATE_WRITE
+	(void)madvise(map + from, count, MADV_POPULATE_WRITE);
+#endif
+	return from + count;
+}
+
+/* By the session, where the other thread is not ahead of it. Twice does no harm. */
 static void
 prepare_pages(struct segment *segment, size_t end)
 {
-	enum { AHEAD = 256 << 10 };
+	size_t ready = __atomic_load_n(&segment->ready, __ATOMIC_RELAXED);
 
-#ifdef MADV_POPULATE_WRITE
-	size_t size = segment->size - segment->ready;
+	do
+		ready = populate(segment->map, ready, segment->size);
+	while (ready < end);
+	__atomic_store_n(&segment->ready, ready, __ATOMIC_RELAXED);
+}
 
-	size = size < AHEAD ? size : AHEAD;
-	(void)madvise(segment->map + segment->ready, size, MADV_POPULATE_WRITE);
-#endif
-	segment->ready += AHEAD;
-	if (segment->ready < end)
-		segment->ready = (end + PAGE - 1) / PAGE * PAGE;
-	if (segment->ready > segment->size)
-		segment->ready = segment->size;
+/* By the other thread. False: nothing is left. The lock is not held during the call that is long. */
+static bool
+prepare_ahead(struct log *log)
+{
+	pthread_mutex_lock(&log->lock);
+	struct segment now = log->now;
+	size_t from = __atomic_load_n(&log->now.ready, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&log->lock);
+	if (now.map == NULL || from >= now.size)
+		return false;
+	/* It may be unmapped meanwhile, and another mapping be there: its pages stay what they are. */
+	size_t ready = populate(now.map, from, now.size);
+	pthread_mutex_lock(&log->lock);
+	if (log->now.map == now.map &&
+		__atomic_load_n(&log->now.ready, __ATOMIC_RELAXED) < ready)
+		__atomic_store_n(&log->now.ready, ready, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&log->lock);
+	return true;
+}
+
+void
+logs_prepare(struct store *store)
+{
+	for (bool has_more = true; has_more;) {
+		has_more = false;
+		for (uint32_t id = 0; id < store->sessions; id++)
+			has_more |= prepare_ahead(&store->logs[id]);
+	}
 }
 
 /* Room for a record of `size` bytes; *record. */
@@ -212,9 +253,14 @@ reserve_record(struct log *log, size_t size, struct log_record **record)
 		if (rc != NB_OK)
 			return rc;
 	}
-	if (__builtin_expect(log->now.end + size > log->now.ready, 0))
+	if (__builtin_expect(
+		    log->now.end + size > __atomic_load_n(&log->now.ready, __ATOMIC_RELAXED),
+		    0))
 		prepare_pages(&log->now, log->now.end + size);
 	*record = (void *)(log->now.map + log->now.end);
+	/* The lines of the next records: nobody else's cache has a use for them. */
+	__builtin_prefetch(log->now.map + log->now.end + size + 128, 1);
+	__builtin_prefetch(log->now.map + log->now.end + size + 192, 1);
 	return NB_OK;
 }
 
@@ -294,154 +340,6 @@ log_record_list(void *to, const struct nb_write *writes, size_t count)
 	return NB_OK;
 }
 
-/* --- rounds --- */
-
-uint64_t
-logs_settled(struct store *store)
-{
-	uint64_t last = __atomic_load_n(&store->counter, __ATOMIC_ACQUIRE);
-
-	for (uint32_t id = 0; store->logs != NULL && id < store->sessions; id++) {
-		const uint64_t *active = &store->logs[id].active;
-		uint64_t since = __atomic_load_n(active, __ATOMIC_ACQUIRE);
-
-		while (since != LOG_IDLE && since <= last) {
-			sched_yield();
-			since = __atomic_load_n(active, __ATOMIC_ACQUIRE);
-		}
-	}
-	return last;
-}
-
-/* 0 or errno. */
-static int
-segment_sync(struct segment *segment)
-{
-	size_t end = __atomic_load_n(&segment->end, __ATOMIC_ACQUIRE);
-	size_t begin = segment->synced / PAGE * PAGE;
-
-	if (end == segment->synced)
-		return 0;
-	if (msync(segment->map + begin, end - begin, MS_SYNC) != 0)
-		return errno;
-	segment->synced = end;
-	return 0;
-}
-
-static int
-sync_directory(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int error = fd >= 0 && fsync(fd) == 0 ? 0 : errno;
-
-	if (fd >= 0)
-		close(fd);
-	return error;
-}
-
-/* Older segments first. 0 or errno. */
-static int
-sync_one(struct log *log)
-{
-	int error = 0;
-
-	pthread_mutex_lock(&log->lock);
-	for (size_t i = 0; error == 0 && i < log->full_count; i++) {
-		if (log->full[i].map == NULL)
-			continue;
-		error = segment_sync(&log->full[i]);
-		if (error == 0)
-			segment_unmap(&log->full[i]);
-	}
-	if (error == 0 && log->now.map != NULL)
-		error = segment_sync(&log->now);
-	if (error == 0 && log->has_new_name) {
-		error = sync_directory(directory_of(log));
-		log->has_new_name = error != 0;
-	}
-	pthread_mutex_unlock(&log->lock);
-	return error;
-}
-
-/* With sync_lock held, which is released meanwhile. */
-static void
-sync_round(struct store *store)
-{
-	uint64_t covered;
-	int error = 0;
-
-	store->is_syncing = true;
-	pthread_mutex_unlock(&store->sync_lock);
-	covered = logs_settled(store);
-	for (uint32_t id = 0; error == 0 && id < store->sessions; id++)
-		error = sync_one(&store->logs[id]);
-	pthread_mutex_lock(&store->sync_lock);
-	store->is_syncing = false;
-	__atomic_store_n(&store->syncs, store->syncs + 1, __ATOMIC_RELAXED);
-	if (error != 0)
-		__atomic_store_n(&store->error, error, __ATOMIC_RELAXED);
-	else
-		__atomic_store_n(&store->durable, covered, __ATOMIC_RELEASE);
-	pthread_cond_broadcast(&store->synced);
-}
-
-static int
-sync_up_to(struct store *store, uint64_t number)
-{
-	int error;
-
-	if (__atomic_load_n(&store->durable, __ATOMIC_ACQUIRE) >= number)
-		return NB_OK;
-	pthread_mutex_lock(&store->sync_lock);
-	while (store->error == 0 && store->durable < number) {
-		if (store->is_syncing)
-			pthread_cond_wait(&store->synced, &store->sync_lock);
-		else
-			sync_round(store);
-	}
-	error = store->error;
-	pthread_mutex_unlock(&store->sync_lock);
-	return error == 0
-		? NB_OK
-		: store->host->fail(NB_FAIL,
-			  "masstree: the log cannot be synced: %s; what was written since may be lost",
-			  strerror(error));
-}
-
-int
-log_commit(struct log *log)
-{
-	return sync_up_to(log->store, log->last);
-}
-
-int
-log_sync(struct store *store)
-{
-	return sync_up_to(store, __atomic_load_n(&store->counter, __ATOMIC_ACQUIRE));
-}
-
-/* For NB_DUR_PERIODIC. */
-static void *
-sync_now_and_then(void *arg)
-{
-	struct store *store = arg;
-
-	pthread_mutex_lock(&store->sync_lock);
-	while (!store->is_closing) {
-		struct timespec at;
-		uint64_t due = store_now_ns() + store->sync_interval_ns;
-		uint64_t last = __atomic_load_n(&store->counter, __ATOMIC_ACQUIRE);
-
-		if (store->durable < last && store->error == 0 && !store->is_syncing)
-			sync_round(store);
-		at = (struct timespec){(time_t)(due / 1000000000), (long)(due % 1000000000)};
-		while (!store->is_closing && store_now_ns() < due)
-			pthread_cond_timedwait(&store->synced, &store->sync_lock, &at);
-	}
-	pthread_mutex_unlock(&store->sync_lock);
-	return NULL;
-}
-
 /* --- all of them --- */
 
 int
@@ -466,7 +364,7 @@ logs_open(struct store *store)
 	store->durable = store->counter;
 	if (store->durability != NB_DUR_PERIODIC)
 		return NB_OK;
-	int error = pthread_create(&store->syncer, NULL, sync_now_and_then, store);
+	int error = pthread_create(&store->syncer, NULL, logs_sync_now_and_then, store);
 	store->has_syncer = error == 0;
 	return error == 0 ? NB_OK
 			  : store->host->fail(NB_FAIL,

@@ -118,7 +118,8 @@ struct store {
 	pthread_cond_t synced; /* a round is over, or the store closes */
 	uint64_t durable;      /* all changes up to this one are on storage */
 	bool is_syncing, is_closing;
-	int error; /* errno of the first sync that failed; stays */
+	bool has_new_segment; /* whose pages the syncer is to prepare */
+	int error;            /* errno of the first sync that failed; stays */
 	uint64_t syncs;
 	pthread_t syncer;
 	bool has_syncer;
@@ -167,6 +168,23 @@ log_leave(struct log *log)
 {
 	__atomic_store_n(&log->active, LOG_IDLE, __ATOMIC_RELEASE);
 }
+
+/** The directory of a session's log. */
+const char *
+log_directory(const struct log *log);
+
+void
+segment_unmap(struct segment *segment);
+
+/** Make the pages of all logs writable without a fault. */
+void
+logs_prepare(struct store *store);
+
+/* --- sync.c --- */
+
+/** The thread of NB_DUR_PERIODIC. */
+void *
+logs_sync_now_and_then(void *store);
 
 /** All that the session has written is on storage: NB_DUR_COMMIT. */
 int
