@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 
-enum { ROUNDS = 6000, GROUP = 6, MANY = 100, KEY_ROOM = 32, VALUE_ROOM = 64, SCAN = 12 };
+enum { ROUNDS = 2000, GROUP = 6, MANY = 100, KEY_ROOM = 32, VALUE_ROOM = 64, SCAN = 12 };
 enum { OBJECTS, EDGES, COUNTERS, TABLES };
 
 static const struct nb_column id[] = {{"id", NB_COLUMN_U64, 0}};

@@ -207,4 +207,15 @@ execute_result(
 void
 execute_end(struct flying *flying);
 
+/* --- steps as text, text.c --- */
+
+/** Append the statement of step `number`. is_guarded: it does nothing while @s is above that. */
+char *
+text_step(char *to, struct nb_session *session, const struct nb_step *step, bool is_guarded,
+	size_t number);
+
+/** Append what sets @s if the step before finds nothing, or its condition is not met. */
+char *
+text_skip(char *to, const struct nb_step *step, size_t number, size_t count);
+
 #endif /* MARIADB_INTERNAL_H */
