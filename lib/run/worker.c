@@ -65,6 +65,8 @@
 
 enum {
 	HEAD_START_NS = 2 * 1000 * 1000, /* from the last worker's being ready to the begin */
+	PAIRS = 5,                       /* of a stamp and the wall clock */
+	START_SPIN_NS = 15000 * 1000,    /* of the scheduler, to move a thread: await_begin() */
 	SPINS = 200, /* looks at a thread that is behind before the CPU is given away */
 };
 
@@ -701,15 +703,52 @@ run_loop(struct job_worker *worker)
 		(plan->is_sparse ? sparse : closed)[worker->only][is_monotonic](worker);
 }
 
+/**
+ * A stamp, and the wall clock at the same moment. A thread that loses its CPU between the two
+ * would begin that much too early, by milliseconds: so the closest of a few pairs counts.
+ */
+static uint64_t
+stamp_and_real(const struct clock *clock, uint64_t *real_ns)
+{
+	uint64_t stamp = 0, least = UINT64_MAX;
+	for (int i = 0; i < PAIRS; i++) {
+		uint64_t before = clock_stamp(clock->kind), now_ns = clock_real_ns();
+		uint64_t took = clock_stamp(clock->kind) - before;
+		if (took >= least)
+			continue;
+		least = took;
+		stamp = before + took / 2;
+		*real_ns = now_ns;
+	}
+	return stamp;
+}
+
 void
 job_gate_open(struct job_gate *gate, const struct clock *clock)
 {
 	uint64_t ahead_ns = gate->workers > 1 ? HEAD_START_NS : 0;
-	uint64_t begin = clock_stamp(clock->kind), now_ns = clock_real_ns();
+	uint64_t now_ns = 0, begin = stamp_and_real(clock, &now_ns);
 	if (gate->start_at_ns > now_ns)
 		ahead_ns = gate->start_at_ns - now_ns;
 	begin += clock_ticks(clock, ahead_ns);
 	__atomic_store_n(&gate->begin, begin, __ATOMIC_RELEASE);
+}
+
+/**
+ * With a moment that other processes begin at, too, the last part of the wait is spun if there is
+ * a CPU for each thread. Workers of two processes that wake at the same moment may be on one CPU.
+ * The scheduler moves one of them only after some milliseconds, in which one would be late. They
+ * must not give the CPU away meanwhile, since a task that has just run is not moved.
+ */
+static void
+await_begin(struct job_worker *worker, uint64_t begin)
+{
+	const struct job_plan *plan = worker->plan;
+	uint64_t spin = clock_ticks(plan->clock, START_SPIN_NS);
+	bool spins = plan->gate->start_at_ns > 0 && plan->may_spin;
+	pacer_wait(&worker->pacer, spins ? begin - spin : begin, plan->halt);
+	while (spins && clock_stamp(plan->clock->kind) < begin && !is_halted(worker))
+		continue;
 }
 
 /** Say that this worker is ready, and wait for the others. False: there will be no begin. */
@@ -735,7 +774,7 @@ pass_gate(struct job_worker *worker, struct moments *moments)
 		.end = plan->end_ticks < UINT64_MAX - begin ? begin + plan->end_ticks
 							    : UINT64_MAX};
 	pacer_enter_thread();
-	pacer_wait(&worker->pacer, begin, plan->halt);
+	await_begin(worker, begin);
 	return !is_halted(worker);
 }
 
