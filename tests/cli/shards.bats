@@ -32,6 +32,65 @@ print(*[note["id"] for note in json.load(open(sys.argv[1]))["results"][0]["notes
 	equals "$(jq '[.results[0].generators[].ops] | add' all.json)" 4000
 }
 
+# Decodes HdrHistogram's V2 format by itself, and adds the counts of all places.
+@test "each merged histogram is the sum of those of the shards, place by place" {
+	shard 0/3 0.json
+	shard 1/3 1.json --threads=2
+	shard 2/3 2.json
+	mininb 0 merge 1.json 0.json 2.json --output=all.json
+	python3 - <<-'EOF'
+		import base64, json, struct, zlib
+
+		def counts(text):
+		    whole = base64.b64decode(text)
+		    data = zlib.decompress(whole[8:])
+		    head, size = data[:40], struct.unpack(">i", data[4:8])[0]
+		    places, at, i = {}, 0, 40
+		    while i < 40 + size:
+		        word, shift = 0, 0
+		        while True:
+		            byte, i = data[i], i + 1
+		            word |= (byte if shift == 56 else byte & 127) << shift
+		            shift += 7
+		            if byte < 128 or shift == 63:
+		                break
+		        number = word >> 1 ^ -(word & 1)
+		        if number > 0:
+		            places[at] = number
+		        at += -number if number < 0 else 1
+		    return head[8:], places
+
+		def histograms(node, path=()):
+		    if isinstance(node, dict) and "hdr" in node:
+		        yield path, node
+		    elif isinstance(node, (dict, list)):
+		        items = node.items() if isinstance(node, dict) else enumerate(node)
+		        for name, child in items:
+		            if name in ("service", "operations", "groups", "measured") or type(name) is int:
+		                yield from histograms(child, path + (name,))
+
+		def read(name):
+		    with open(name) as file:
+		        return dict(histograms(json.load(file)["results"][0]))
+
+		shards, merged = [read("%d.json" % k) for k in range(3)], read("all.json")
+		assert len(merged) >= 3, merged.keys()
+		for path, whole in merged.items():
+		    parts = [shard[path] for shard in shards if path in shard]
+		    total = {}
+		    for part in parts:
+		        head, places = counts(part["hdr"])
+		        for place, count in places.items():
+		            total[place] = total.get(place, 0) + count
+		    assert counts(whole["hdr"])[1] == total, path
+		    assert counts(whole["hdr"])[0] == head, path
+		    assert whole["count"] == sum(total.values()), path
+		    assert whole["sum_ns"] == sum(part["sum_ns"] for part in parts), path
+		    assert whole["min_ns"] == min(part["min_ns"] for part in parts), path
+		    assert whole["max_ns"] == max(part["max_ns"] for part in parts), path
+	EOF
+}
+
 @test "shards begin at the moment that was asked for, and a note says so" {
 	local start
 	start=$(($(date +%s) + 20))
