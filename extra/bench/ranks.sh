@@ -23,22 +23,25 @@ mininb=$(realpath "$1")/cli/mininb
 readonly ranks=${2-2} net=10.213.87 bridge=mininb-br duration=${MININB_SECONDS-5}s mininb
 [[ -x $mininb ]] || usage_error "$mininb is not a program"
 ((EUID == 0)) || die "needs root, for network namespaces"
-for tool in ip mpirun.mpich redis-server redis-cli jq; do
+for tool in ip unshare mpirun.mpich redis-server redis-cli jq; do
 	command -v "$tool" >/dev/null || die "$tool is not installed"
 done
+
+# In namespaces of its own, all that is made here goes when the script ends.
+if [[ -z ${MININB_RANKS_INSIDE-} ]]; then
+	export MININB_RANKS_INSIDE=yes
+	exec unshare --net --mount "$0" "$@"
+fi
+mkdir -p /run/netns
+mount -t tmpfs none /run/netns
 
 scratch=$(mktemp -d)
 pids=()
 
 end()
 {
-	local i
 	((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null || true
 	wait
-	for ((i = 0; i < ranks; i++)); do
-		ip netns delete "mininb-$i" 2>/dev/null || true
-	done
-	ip link delete $bridge 2>/dev/null || true
 	rm -rf "$scratch"
 }
 trap end EXIT
@@ -47,6 +50,7 @@ trap end EXIT
 make_network()
 {
 	local i
+	ip link set lo up
 	ip link add $bridge type bridge
 	ip address add $net.254/24 dev $bridge
 	ip link set $bridge up
