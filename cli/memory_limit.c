@@ -36,7 +36,8 @@
 static struct options
 null_options(const struct options *options)
 {
-	static const char *const bounds[] = {"duration=300ms", "warmup=0s"};
+	static const char *const bounds[] = {"duration=300ms", "warmup=0s", "preconditions=no",
+		"batch-read=no" /* need ordered scans, which null does not have */};
 	struct options null = *options;
 	null.driver = "null";
 	null.servers = null.record = null.pinirq = null.steady = null.start_at = NULL;
@@ -48,10 +49,11 @@ null_options(const struct options *options)
 	if (!options->action->has_workload || options->action == &cmd_load)
 		return null;
 	null.job_settings = kept_array(
-		options->job_setting_count + 2, sizeof(*null.job_settings));
+		options->job_setting_count + sizeof(bounds) / sizeof(bounds[0]),
+		sizeof(*null.job_settings));
 	memcpy(null.job_settings, options->job_settings,
 		options->job_setting_count * sizeof(*null.job_settings));
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
 		null.job_settings[null.job_setting_count++] = kept_text("%s", bounds[i]);
 	return null;
 }

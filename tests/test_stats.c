@@ -250,6 +250,27 @@ TEST(median_and_mad_are_those_of_numpy)
 	ck_assert_double_eq(stats_median(NULL, 0), 0);
 }
 
+/* The confidences are those of SciPy: 1 - 2 * binom.cdf(i, n, 0.5). */
+TEST(interval_of_a_median_has_the_confidence_of_the_binomial_law)
+{
+	static const double sorted[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+	static const struct {
+		size_t count;
+		double wanted, low, high, is;
+	} cases[] = {{1, 0.95, 1, 1, 0}, {2, 0.95, 1, 2, 0.5}, {5, 0.95, 1, 5, 0.9375},
+		{6, 0.95, 1, 6, 0.96875}, {8, 0.95, 1, 8, 0.9921875},
+		{9, 0.95, 2, 8, 0.9609375}, {10, 0.95, 2, 9, 0.978515625},
+		{10, 0.85, 3, 8, 0.890625}};
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		double low, high;
+		double is = stats_median_interval(
+			&low, &high, sorted, cases[i].count, cases[i].wanted);
+		ck_assert_double_eq_tol(is, cases[i].is, 1e-12);
+		ck_assert_double_eq(low, cases[i].low);
+		ck_assert_double_eq(high, cases[i].high);
+	}
+}
+
 /* Medians of pairs are found by selection; of all orders the result is that of sorting. */
 TEST(ratio_does_not_depend_on_the_order_of_the_values)
 {

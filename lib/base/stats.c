@@ -80,6 +80,28 @@ stats_median(const double *sorted, size_t count)
 			      : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
+/* P(i or fewer of n values are below the median) is that of a binomial law with 1/2. */
+double
+stats_median_interval(
+	double *low, double *high, const double *sorted, size_t count, double wanted)
+{
+	long double term = ldexpl(1, -(int)count), tail = term; /* 2^-count, for 16,000 runs */
+	double is = 0;
+	size_t from = 0;
+	for (size_t i = 0; 2 * i + 1 <= count; i++) {
+		double confidence = (double)(1 - 2 * tail);
+		if (i > 0 && confidence < wanted)
+			break;
+		from = i;
+		is = confidence > 0 ? confidence : 0;
+		term *= (long double)(count - i) / (long double)(i + 1);
+		tail += term;
+	}
+	*low = sorted[from];
+	*high = sorted[count - 1 - from];
+	return is;
+}
+
 int
 stats_mad(double *mad, const double *sorted, size_t count)
 {

@@ -22,6 +22,16 @@ stats_sort(double *values, size_t count);
 double
 stats_median(const double *sorted, size_t count);
 
+/**
+ * The values between which the median of the whole population lies with the wanted confidence, or
+ * more: the i-th smallest and the i-th largest (Conover, Practical Nonparametric Statistics, 3.2).
+ * Returns the confidence that they have; with too few values they are the least and the largest,
+ * and it is less. Of at least one sorted value.
+ */
+double
+stats_median_interval(
+	double *low, double *high, const double *sorted, size_t count, double wanted);
+
 /** Median of the distances from the median, as they are: not scaled to a normal distribution. */
 NB_MUST_CHECK int
 stats_mad(double *mad, const double *sorted, size_t count);

@@ -12,7 +12,7 @@
 #include "report/compare.h"
 #include "report/report.h"
 
-enum { FIGURES_MAX = 8, COLUMNS_MAX = 3 + FIGURES_MAX + 2 };
+enum { FIGURES_MAX = 8, COLUMNS_MAX = 3 + FIGURES_MAX + 3 };
 
 /** The figures of all operations that stand in verdicts, rates first, as in the works. */
 struct figures {
@@ -64,6 +64,23 @@ find_best(const struct compare_work *work, const struct compare_metric *metric)
 	return known > 1 ? best : SIZE_MAX;
 }
 
+/** Of the median of a throughput; less confidence than asked for stands beside it. */
+static void
+add_interval(struct doc *doc, const struct compare_metric *metric, size_t sample, double wanted)
+{
+	const struct compare_values *values = metric != NULL ? &metric->of[sample] : NULL;
+	double low, high;
+	if (values == NULL || values->count < 2) {
+		doc_cell(doc, "%s", "");
+		return;
+	}
+	double is = stats_median_interval(&low, &high, values->values, values->count, wanted);
+	if (is < wanted)
+		doc_cell(doc, "%.0f..%.0f (%.3g %%)", low, high, 100 * is);
+	else
+		doc_cell(doc, "%.0f..%.0f", low, high);
+}
+
 /** The ratio and its interval stand behind the first figure, the throughput. */
 static void
 add_sample(struct doc *doc, const struct nb_comparison *comparison,
@@ -83,6 +100,7 @@ add_sample(struct doc *doc, const struct nb_comparison *comparison,
 		doc_cell(doc, "%s%s", is_best ? "*" : "", cells[2]);
 		if (f > 0)
 			continue;
+		add_interval(doc, metric, sample, comparison->confidence);
 		doc_cell(doc, "%s", sample == 0 && work->sample_count > 1 ? "1" : cells[3]);
 		doc_cell(doc, "%s", cells[4]);
 	}
@@ -93,7 +111,7 @@ add_foot(struct doc *doc, const struct nb_comparison *comparison)
 {
 	doc_gap(doc);
 	doc_wrapped(doc, "",
-		"Values are medians over the runs; a percentile is each run's own. The ratio is that of throughputs to the first engine of the work.%s",
+		"Values are medians over the runs; a percentile is each run's own. The interval of a median is of two of its runs' values; with too few runs for its confidence it is the widest, with less. The ratio is that of throughputs to the first engine of the work.%s",
 		comparison->is_unranked
 			? ""
 			: " * is the best median of the work in its column; the interval shows whether the difference may be chance.");
@@ -106,14 +124,16 @@ compare_write_table(const struct nb_comparison *comparison, FILE *out)
 	struct figures figures;
 	struct doc_column columns[COLUMNS_MAX] = {
 		{"work", DOC_LEFT, 0}, {"engine", DOC_LEFT, 0}, {"runs", DOC_RIGHT, 0}};
-	char interval[32];
+	char interval[32], of_median[32];
 	size_t count = 3;
 	find_figures(&figures);
 	snprintf(interval, sizeof(interval), "%g %% CI", 100 * comparison->confidence);
+	snprintf(of_median, sizeof(of_median), "its %g %% CI", 100 * comparison->confidence);
 	for (size_t f = 0; f < figures.count; f++) {
 		columns[count++] = (struct doc_column){figures.titles[f], DOC_RIGHT, 0};
 		if (f > 0)
 			continue;
+		columns[count++] = (struct doc_column){of_median, DOC_RIGHT, 0};
 		columns[count++] = (struct doc_column){"ratio", DOC_RIGHT, 0};
 		columns[count++] = (struct doc_column){interval, DOC_RIGHT, 0};
 	}

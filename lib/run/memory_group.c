@@ -179,7 +179,7 @@ nb_memory_group_new(struct nb_memory_group **out, uint64_t limit_bytes, uint64_t
 	int failure = errno;
 	int rc = group->own.version == 0
 		? error_set(NB_FAIL,
-			  "memory: this system has no control group of memory, so no limit can be set")
+			  "memory: this system has no control group of memory, so no limit can be set; mount control groups with the controller memory, or omit --memory")
 		: error_set(NB_FAIL,
 			  "memory: cannot make a control group with a limit in %s: %s; run mininb as root, or in a group of its own: systemd-run --user --scope -p Delegate=yes mininb ...",
 			  group->own.path, strerror(failure));

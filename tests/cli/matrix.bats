@@ -36,6 +36,9 @@ names()
 	contains "$output" 'run threads=1   memory     2 '
 	contains "$output" 'run threads=2   null       2 '
 	contains "$output" '*'
+	# The median of two runs lies between them with a confidence of one half.
+	contains "$output" 'its 95 % CI'
+	matches "$output" 'run threads=1 +null +2 +[*]?([0-9]+) +[0-9]+\.\.[0-9]+ \(50 %\)'
 	equals "$(<r/table.txt)" "$output"
 	contains "$(<r/index.html)" 'run threads=2'
 	mininb 0 compare --format=table r/*.json --force
