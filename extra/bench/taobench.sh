@@ -3,14 +3,17 @@
 #
 # The table of extra/workloads/taobench/README.md: taobench.sh ENGINE...
 #
-# Loads workloads O and A of TAOBench into each engine and runs them: two threads, $EDGES edges
-# (20000), a second of warm-up and $SECONDS_EACH (3) that count. Prints a row for each engine: the level of
-# its transactions, operations and records a second. An ENGINE may have options:
-# "redis,--preconditions=no". $MININB is the program, $DIR a directory for databases.
+# Loads workloads O and A of TAOBench into each engine and runs each $RUNS times (3): two threads,
+# $EDGES edges (20000), $WARMUP seconds (1) of warm-up and $SECONDS_EACH (3) that count. Prints a row
+# for each engine: the level of its transactions, and medians of operations and records a second and
+# of the share of refused operations. An ENGINE may have options: "redis,--preconditions=no".
+# $MININB is the program, $DIR a directory for databases.
 set -eu
 
 mininb=${MININB:-mininb}
 seconds=${SECONDS_EACH:-3}
+warmup=${WARMUP:-1}
+runs=${RUNS:-3}
 edges=${EDGES:-20000}
 dir=${DIR:-${TMPDIR:-/tmp}}/taobench.$$
 mkdir -p "$dir"
@@ -21,6 +24,25 @@ figures='.results[0].groups[0] | [.ops / (.wall_ns / 1e9),
 	([.operations[].records] | add) / (.wall_ns / 1e9),
 	.level,
 	100 * ([.operations[].answers.exists // 0] | add) / .ops] | @tsv'
+
+# Of the figures in column $1 of the runs.
+median() {
+	cut -f"$1" "$dir/figures" | sort -n | awk '{value[NR] = $1}
+		END {print NR % 2 ? value[(NR + 1) / 2] : (value[NR / 2] + value[NR / 2 + 1]) / 2}'
+}
+
+# The runs of one workload on one database; each is the next epoch of it.
+run_all() {
+	: >"$dir/figures"
+	run=0
+	while [ "$run" -lt "$runs" ]; do
+		"$mininb" run --threads=2 --warmup="${warmup}s" --duration="$((seconds + warmup))s" \
+			--epoch="$run" --force --output="$dir/result.json" "$@" >/dev/null \
+			2>"$dir/error" || return 1
+		jq -r "$figures" "$dir/result.json" >>"$dir/figures"
+		run=$((run + 1))
+	done
+}
 
 for engine in "$@"; do
 	name=${engine%%,*}
@@ -33,15 +55,12 @@ for engine in "$@"; do
 		if [ "$("$mininb" engines 2>/dev/null | grep -c "^$name .*in memory")" = 0 ]; then
 			"$mininb" load --fresh "$@" >/dev/null 2>"$dir/error" || true
 		fi
-		if "$mininb" run --threads=2 --warmup=1s --duration="$((seconds + 1))s" --force \
-			--output="$dir/result.json" "$@" >/dev/null 2>"$dir/error"; then
-			values=$(jq -r "$figures" "$dir/result.json")
-			level=$(echo "$values" | cut -f3)
-			row="$row$([ "$workload" = a ] || echo "| $level ")"
-			row="$row| $(echo "$values" | awk -F'\t' \
-				'{printf "%.1f k | %.1f k | %.2f %%", $1 / 1000, $2 / 1000, $4}') "
+		if run_all "$@"; then
+			[ "$workload" = a ] || row="$row| $(cut -f3 "$dir/figures" | head -n 1) "
+			row="$row| $(printf '%s\t%s\t%s' "$(median 1)" "$(median 2)" "$(median 4)" |
+				awk -F'\t' '{printf "%.1f | %.1f | %.2f %%", $1 / 1000, $2 / 1000, $3}') "
 		else
-			row="$row| $(tail -1 "$dir/error") | | "
+			row="$row| $(tail -n 1 "$dir/error") | | "
 		fi
 		rm -rf "${dir:?}/$name" "$dir/result.json"
 	done
