@@ -11,7 +11,7 @@
  * many as it has done, and adds up what they add to the sampled records.
  *
  * All counters are read before the run as well, because an earlier run may have added to them; so
- * this costs two gets of each record, untimed. Rejected: to take them for what the loading wrote. A
+ * this costs two gets of each record, untimed, and gathered if the engine can. Rejected: to take them for what the loading wrote. A
  * cold run is not verified so, since reading all records warms the caches.
  *
  * Where an engine cannot add, add is a get and a put. Of several workers, without a transaction
@@ -30,7 +30,7 @@
 #include "run/backoff.h"
 #include "run/steps.h"
 
-enum { SAMPLES = 1024, TELL_EVERY = 1024 };
+enum { SAMPLES = 1024, TOGETHER = 64 /* counters that are read by one call */ };
 
 /** What a worker knows of the counters. */
 struct job_tally {
@@ -81,6 +81,35 @@ read_one(struct job_worker *worker, struct nb_slice key, uint64_t *out)
 	return rc < 0 ? rc : NB_OK;
 }
 
+/** Many at once. Those that conflict, or an engine that cannot, are read one by one. */
+static int
+read_some(struct job_worker *worker, const struct nb_slice *keys, uint32_t count, uint64_t *out)
+{
+	const struct nb_engine *engine = worker->plan->engine;
+	struct nb_slice found[TOGETHER];
+	int32_t answers[TOGETHER];
+	int rc = NB_UNSUPPORTED;
+	if (engine->multi_get != NULL)
+		rc = engine->multi_get(worker->session, keys, count, found, answers);
+	for (uint32_t k = 0; k < count; k++) {
+		out[k] = 0;
+		if (rc != NB_OK)
+			answers[k] = NB_CONFLICT;
+		else if (answers[k] == NB_OK && found[k].size == sizeof(*out))
+			memcpy(&out[k], found[k].data, sizeof(*out));
+	}
+	if (rc == NB_OK && engine->release != NULL)
+		engine->release(worker->session);
+	if (rc < 0 && rc != NB_UNSUPPORTED)
+		return rc;
+	for (uint32_t k = 0; k < count; k++) {
+		if (answers[k] != NB_OK && answers[k] != NB_NOT_FOUND &&
+			(rc = read_one(worker, keys[k], &out[k])) != NB_OK)
+			return rc;
+	}
+	return NB_OK;
+}
+
 /** Make its operations again, for what they add to the sampled records. */
 static void
 add_again(struct job_worker *worker)
@@ -104,35 +133,52 @@ add_again(struct job_worker *worker)
 	}
 }
 
+/** Read the worker's share of all counters, every tally_workers-th from its own first one on. */
+static int
+read_share(struct job_worker *worker, uint64_t *sum, uint64_t *samples, uint8_t *room)
+{
+	const struct job_plan *plan = worker->plan;
+	const struct keyspace *keys = plan->spec->keys;
+	uint64_t records = plan->spec->job->records, stride = stride_of(worker);
+	uint64_t next = plan->tally_first + worker->thread;
+	while (next < records && !stop_requested()) {
+		struct nb_slice these[TOGETHER];
+		uint64_t values[TOGETHER], first = next;
+		uint32_t count = 0;
+		for (; count < TOGETHER && next < records; next += plan->tally_workers) {
+			uint8_t *key = room + count * keys->key_size_max;
+			these[count++] = (struct nb_slice){key, keyspace_key(keys, next, key)};
+		}
+		heartbeat_enter(&worker->heartbeat, "reading counters");
+		int rc = read_some(worker, these, count, values);
+		heartbeat_leave(&worker->heartbeat);
+		if (rc != NB_OK)
+			return rc;
+		for (uint32_t k = 0; k < count; k++) {
+			uint64_t n = first + k * (uint64_t)plan->tally_workers;
+			*sum += values[k];
+			if (n % stride == 0)
+				samples[n / stride] = values[k];
+		}
+	}
+	return NB_OK;
+}
+
 int
 tally_read(struct job_worker *worker, bool is_after)
 {
 	const struct job_plan *plan = worker->plan;
-	uint64_t records = plan->spec->job->records, stride = stride_of(worker), value;
-	int rc = NB_OK;
 	if (plan->tally_workers == 0)
 		return NB_OK;
 	if (worker->tally == NULL)
 		worker->tally = calloc(1, sizeof(*worker->tally));
-	uint8_t *room = malloc(plan->spec->keys->key_size_max);
+	uint8_t *room = malloc(TOGETHER * plan->spec->keys->key_size_max);
 	if (worker->tally == NULL || room == NULL) {
 		free(room);
 		return error_memory();
 	}
-	uint64_t *samples = is_after ? worker->tally->after : worker->tally->before;
-	for (uint64_t n = plan->tally_first + worker->thread; n < records && rc == NB_OK;
-		n += plan->tally_workers) {
-		if (n / plan->tally_workers % TELL_EVERY == 0)
-			heartbeat_enter(&worker->heartbeat, "reading counters");
-		struct nb_slice key = {room, keyspace_key(plan->spec->keys, n, room)};
-		rc = read_one(worker, key, &value);
-		worker->tally->sums[is_after] += value;
-		if (n % stride == 0)
-			samples[n / stride] = value;
-		if (stop_requested())
-			break;
-	}
-	heartbeat_leave(&worker->heartbeat);
+	int rc = read_share(worker, &worker->tally->sums[is_after],
+		is_after ? worker->tally->after : worker->tally->before, room);
 	free(room);
 	if (rc == NB_OK && is_after && !stop_requested())
 		add_again(worker);
