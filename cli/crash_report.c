@@ -240,17 +240,22 @@ print_none(FILE *out, const struct nb_crash_row *row, const char *label)
 	fputc('\n', out);
 }
 
-/** States which levels were not tested with power failures. */
+/** States which levels were not tested with power failures, or how. */
 static void
 print_untried(FILE *out, const struct crash_rows *rows)
 {
-	bool has_others = false;
-	for (size_t i = 0; i < rows->count; i++)
-		has_others |= rows->items[i].durability != NB_DUR_COMMIT;
+	bool has_others = false, has_periodic = false;
+	for (size_t i = 0; i < rows->count; i++) {
+		has_others |= rows->items[i].durability < NB_DUR_PERIODIC;
+		has_periodic |= rows->items[i].durability == NB_DUR_PERIODIC;
+	}
 	if (crash_own.is_power && has_others)
-		fputs("Only the level commit was tested with power failures: process promises nothing\n"
-		      "then, and the interval of periodic is longer than a recording. At other levels\n"
-		      "mininb killed the process between two calls instead.\n",
+		fputs("Only the levels periodic and commit were tested with power failures: the others\n"
+		      "promise nothing then. At those mininb killed the process between two calls.\n",
+			out);
+	if (crash_own.is_power && has_periodic)
+		fputs("A recording is shorter than most intervals of periodic. Give the engine a short\n"
+		      "one, so that it syncs within the recording.\n",
 			out);
 }
 

@@ -414,6 +414,38 @@ TEST(other_batch_in_flight_may_be_there_in_part)
 	ck_assert_uint_eq(world.report.wrongs & BIT(SPLIT_BATCH), 0);
 }
 
+/** The first operation from `from` on that puts a value that tells its write to none of these keys. */
+static uint64_t
+find_put(uint64_t from, const struct crash_op *but, struct crash_op *op)
+{
+	for (;; from++) {
+		bool is_same = false;
+		crash_op_make(op, &world.plan, 0, from);
+		for (uint32_t k = 0; k < but->count; k++)
+			is_same |= op->writes[0].key == but->writes[k].key;
+		if (op->kind == CRASH_PUT && !is_same &&
+			crash_value_size(&world.plan, 0, crash_write_number(from, 0)) >=
+				CRASH_VALUE_TELLS)
+			return from;
+	}
+}
+
+TEST(other_batch_that_is_the_last_may_be_there_in_part)
+{
+	struct crash_op batch, op;
+	split(false, true, CRASH_BATCH);
+	uint64_t number = find_batch(40, &batch, CRASH_BATCH);
+	uint64_t later = find_put(number + 1, &batch, &op);
+	world.moment.acked[0] = world.moment.begun[0] = later + 1;
+	finds(CRASH_PROMISE_ORDER, 0);
+	ck_assert_uint_eq(world.report.lost, writes_in(0, number, later + 1));
+	finds(CRASH_PROMISE_ALL, BIT(LOST));
+	/* Not if an operation after it is there, too. */
+	world.has[op.writes[0].key] = crash_write_number(later, 0);
+	see(op.writes[0].key);
+	finds(CRASH_PROMISE_ORDER, BIT(REORDERED));
+}
+
 TEST(transaction_in_part_is_split)
 {
 	has_more = true;

@@ -10,7 +10,8 @@
  *
  * A session has a cut if there is a number c such that each key is as after the first c
  * operations: only the last operations are missing. Each place of each key is right for a range
- * of c, and the greatest c on which all keys agree is the cut.
+ * of c, and the greatest c on which all keys agree is the cut. If operation c is a batch that is not
+ * atomic, the crash may have come in the middle of it: its own keys may then be as after it, too.
  *
  * What is added to a counter is random, so its values after each operation differ, as other
  * values do. They begin with the value before the round: losses of earlier rounds are in it.
@@ -147,6 +148,20 @@ place_begin(const struct oracle_judge *judge, const struct oracle_places *places
 	return i == 0 ? judge->start : crash_write_op(places->entries[i - 1].write) + 1;
 }
 
+/** The least number of operations with which place `i` is right: a batch may be there in part. */
+static uint64_t
+place_least(const struct oracle_judge *judge, const struct oracle_places *places, size_t i)
+{
+	struct crash_op op;
+	uint64_t begin = place_begin(judge, places, i);
+	if (i == 0)
+		return begin;
+	crash_op_make(&op, judge->history.plan, judge->history.session, begin - 1);
+	bool may_be_part = op.kind == CRASH_BATCH &&
+		!oracle_is_atomic(judge->history.plan, &op);
+	return may_be_part ? begin - 1 : begin;
+}
+
 static void
 agree(struct oracle_judge *judge, uint64_t from, uint64_t to)
 {
@@ -176,17 +191,21 @@ agree_on_cuts(struct oracle_judge *judge, uint32_t key)
 	bool counts_alone = is_loose(judge, places);
 	uint64_t most = counts_alone ? judge->acked
 				     : judge->begun + 1; /* the usual rule is below it */
+	uint64_t next = judge->start; /* places overlap at a batch, and a key counts once */
 	bool is_late = false;
 	for (size_t i = 0; i <= places->count; i++) {
 		if (!place_looks(judge, key, i))
 			continue;
-		uint64_t from = place_begin(judge, places, i);
+		uint64_t from = place_least(judge, places, i);
+		from = from > next ? from : next;
 		uint64_t to = i < places->count ? crash_write_op(places->entries[i].write)
 						: judge->begun;
 		is_late |= to >= judge->acked; /* right if all returned writes are present */
 		to = to < most ? to : most - (most > 0);
-		if (from <= to && from < most && to >= judge->start)
-			agree(judge, from, to);
+		if (from > to || from >= most || to < judge->start)
+			continue;
+		agree(judge, from, to);
+		next = to + 1;
 	}
 	if (counts_alone && is_late)
 		agree(judge, judge->acked, judge->begun);

@@ -12,8 +12,8 @@
  * turn from those that show something there. The share of a class without moments goes to the
  * others. One in ten states is at any moment, for what the classes miss.
  *
- * At `commit` one in four states is a kill. At the other levels all states are: they promise
- * nothing about a power loss that could be checked.
+ * At `commit` and `periodic` one in four states is a kill. At the other levels all states are: they
+ * promise nothing about a power loss.
  *
  * Rounds come in threes: a new database; the same database, closed; and one that a state of the
  * round before has left, so that a recovery is recorded and cut as well.
@@ -398,6 +398,14 @@ count_calls(struct power *power, const struct image *image)
 	}
 }
 
+/** Whether the level promises something about a power loss. */
+static bool
+has_losses(const struct power *power)
+{
+	return crash_promise(NB_CRASH_POWER, power->run->subject.durability) !=
+		CRASH_PROMISE_NOTHING;
+}
+
 /** Whether operations rely on stores into mappings that are never synced. */
 static bool
 is_without_syncs(const struct power *power, const struct image *image)
@@ -480,8 +488,7 @@ go_on(struct power *power, struct image *image)
 		done -= rng_below(&power->rng, done / 2 + 1);
 		while (!is_moment(image, done))
 			done++;
-		kind = power->run->subject.durability == NB_DUR_COMMIT ? IMAGE_RANDOM
-								       : IMAGE_WHOLE;
+		kind = has_losses(power) ? IMAGE_RANDOM : IMAGE_WHOLE;
 	}
 	image_make(image, done,
 		&(struct image_choice){.kind = kind,
@@ -513,12 +520,11 @@ check_states(struct power *power, struct image *image)
 	struct power_moments moments;
 	const struct nb_crash_args *args = power->run->args;
 	uint64_t states = args->states != 0 ? args->states : STATES;
-	bool has_losses = args->durability == NB_DUR_COMMIT;
 	int rc = power_moments_create(&moments, image, power->log->is_coarse != 0);
 	moments.turn = power->round;
 	for (uint64_t i = 0; rc == NB_OK && i < states; i++) {
 		struct power_draw draw;
-		power_draw(&draw, &moments, i, states, has_losses, &power->rng);
+		power_draw(&draw, &moments, i, states, has_losses(power), &power->rng);
 		rc = crash_run_progress(
 			power->run, power->round * states + i, (uint64_t)args->rounds * states);
 		if (rc == NB_OK)
