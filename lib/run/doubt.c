@@ -35,6 +35,8 @@ is_write(const struct nb_step *step)
 void
 doubt_take_steps(struct job_worker *worker, struct flight *flight)
 {
+	if (flight->kind == KIND_ADD)
+		return; /* it reads nothing, and the memory does not have it */
 	struct ops_op op = flight_op(worker->async, flight);
 	struct track *tracks = flight_tracks(worker->async, flight);
 	for (uint32_t k = 0; k < op.items; k++)
@@ -49,6 +51,11 @@ doubt_end_steps(struct job_worker *worker, struct flight *flight)
 	struct ops_op op = flight_op(async, flight);
 	struct track *tracks = flight_tracks(async, flight);
 	bool is_sample = is_sampled(flight->index, worker->plan->verify_threshold);
+	if (flight->kind == KIND_ADD) {
+		worker->added += op.steps[0].answer == NB_OK ? op.steps[0].operand : 0;
+		worker->is_adding = false;
+		return;
+	}
 	worker->is_watched = isolation_watches(worker, &op);
 	for (uint32_t k = 0; k < op.items; k++) {
 		worker->doubt = doubt_of(worker, &tracks[k], op.numbers[k]);

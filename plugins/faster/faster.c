@@ -119,7 +119,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	int rc = QUICK_NOT;
 
 	if (key.size == sizeof(uint64_t))
-		rc = session->quick->get(session, word_of(key));
+		rc = session->quick->get(session, word_of(key), &session->op.word);
 	if (__builtin_expect(rc != QUICK_NOT, 1)) {
 		*value = (struct nb_slice){&session->op.word, sizeof(session->op.word)};
 		return rc;
@@ -182,6 +182,22 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 	return end_write(session, op, op_run(session, op));
 }
 
+/* Ask for what the next writes need: the buckets of all, then their records. */
+static void
+fetch(const struct nb_session *session, const struct nb_write *writes, size_t count)
+{
+	uint64_t hashes[REQUESTS_GROUP];
+
+	epoch_enter(session->epoch);
+	for (size_t i = 0; i < count; i++) {
+		hashes[i] = key_of(writes[i].key.data, writes[i].key.size).hash;
+		index_prefetch(session->index, hashes[i]);
+	}
+	for (size_t i = 0; i < count; i++)
+		session->quick->fetch(session, hashes[i]);
+	epoch_exit(session->epoch);
+}
+
 /* One after the other; all are waited for together. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
@@ -193,6 +209,10 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 			NB_UNSUPPORTED, "a batch is not atomic; give no NB_BATCH_ATOMIC");
 	for (size_t i = 0; i < count; i++) {
 		uint32_t verb = writes[i].is_delete != 0 ? NB_REQ_DEL : NB_REQ_PUT;
+
+		if (i % REQUESTS_GROUP == 0)
+			fetch(session, &writes[i],
+				count - i < REQUESTS_GROUP ? count - i : REQUESTS_GROUP);
 		struct op *op = begin_op(session, verb, writes[i].key);
 
 		op->value = writes[i].value;

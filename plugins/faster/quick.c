@@ -22,97 +22,101 @@
 #define QUICK quick_plain
 #endif
 
-/* The record of a key, as far as it is found at once. */
-struct found {
-	uint64_t *record;
-	uint64_t address;
-};
-
 /*
- * As index_find() and follow(), but only if the index does not grow, the entry is in its first
- * bucket and the first record of its chain is the one, live, small and not before `least`. Within
- * an epoch.
+ * The entry of a hash, as index_find(), but only if the index does not grow and the entry is in its
+ * first bucket; else 0. Within an epoch.
  */
-static ALWAYS_INLINE bool
-look(const struct nb_session *session, uint64_t word, uint64_t least, struct found *found)
+static ALWAYS_INLINE uint64_t
+entry_of(const struct nb_session *session, uint64_t hash)
 {
 	const struct index *index = session->index;
-	uint64_t hash = hash_word(word), tag = tag_of(index, hash);
+	uint64_t tag = tag_of(index, hash);
 	const struct table *table = __atomic_load_n(&index->current, __ATOMIC_ACQUIRE);
 	moment_reached(MOMENT_CURRENT_TABLE);
 	const struct table *next = __atomic_load_n(&index->next, __ATOMIC_ACQUIRE);
 
 	if (UNLIKELY(next != NULL && next != table))
-		return false;
+		return 0;
 	const struct bucket *bucket = &table->buckets[hash & table->mask];
 	moment_reached(MOMENT_TABLE);
 	unsigned matches = bucket_matches(bucket, tag);
 	if (UNLIKELY(matches == 0))
-		return false;
+		return 0;
 	uint64_t entry = __atomic_load_n(
 		&bucket->words[__builtin_ctz(matches)], __ATOMIC_ACQUIRE);
-	found->address = entry_address(entry);
-	if (UNLIKELY((entry & ~ADDRESS_MASK) != tag || found->address < least))
-		return false;
-	found->record = log_at(session->log, found->address);
-	uint64_t header = __atomic_load_n(found->record, __ATOMIC_ACQUIRE);
+	return UNLIKELY((entry & ~ADDRESS_MASK) != tag) ? 0 : entry;
+}
+
+/*
+ * As follow(), but only if the first record of the chain is the one, live and small, and its
+ * address is not before `least`; else NULL. Within an epoch.
+ */
+static ALWAYS_INLINE uint64_t *
+look(const struct nb_session *session, uint64_t word, uint64_t least)
+{
+	uint64_t address = entry_address(entry_of(session, hash_word(word)));
+
+	if (UNLIKELY(address < least || address == 0))
+		return NULL;
+	uint64_t *record = log_at(session->log, address);
+	uint64_t header = __atomic_load_n(record, __ATOMIC_ACQUIRE);
 	if (UNLIKELY((header & (HEADER_KIND | HEADER_TOMBSTONE)) != HEADER_SMALL ||
-		    found->record[1] != word))
-		return false;
+		    record[1] != word))
+		return NULL;
 	moment_reached(MOMENT_FOUND);
-	return true;
+	return record;
 }
 
 static int
-quick_get(struct nb_session *session, uint64_t word)
+quick_get(struct nb_session *session, uint64_t word, uint64_t *value)
 {
-	struct found found;
-
 	epoch_enter(session->epoch);
-	bool is_found = look(session, word, log_read(&session->log->head) + 1, &found);
-	if (is_found)
-		session->op.word = __atomic_load_n(&found.record[2], __ATOMIC_ACQUIRE);
+	const uint64_t *record = look(session, word, log_read(&session->log->head) + 1);
+	if (record != NULL)
+		*value = __atomic_load_n(&record[2], __ATOMIC_ACQUIRE);
 	epoch_exit(session->epoch);
-	return is_found ? NB_OK : QUICK_NOT;
+	return record != NULL ? NB_OK : QUICK_NOT;
 }
 
 /* What is changed there now is not written before the session leaves its epoch. */
-static ALWAYS_INLINE bool
-look_for_change(const struct nb_session *session, uint64_t word, struct found *found)
+static ALWAYS_INLINE uint64_t *
+look_for_change(const struct nb_session *session, uint64_t word)
 {
-	return look(session, word, log_read(&session->log->read_only), found);
+	return look(session, word, log_read(&session->log->read_only));
 }
 
 static int
 quick_put(struct nb_session *session, uint64_t word, uint64_t value)
 {
-	struct found found;
-
 	epoch_enter(session->epoch);
-	bool is_found = look_for_change(session, word, &found);
-	if (is_found) {
+	uint64_t *record = look_for_change(session, word);
+	if (record != NULL) {
 		moment_reached(MOMENT_STORE);
-		__atomic_store_n(&found.record[2], value, __ATOMIC_RELEASE);
+		__atomic_store_n(&record[2], value, __ATOMIC_RELEASE);
 		count_one(&session->counts.in_place);
 	}
 	epoch_exit(session->epoch);
-	return is_found ? NB_OK : QUICK_NOT;
+	return record != NULL ? NB_OK : QUICK_NOT;
 }
 
 static int
 quick_add(struct nb_session *session, uint64_t word, uint64_t operand)
 {
-	struct found found;
-
 	epoch_enter(session->epoch);
-	bool is_found = look_for_change(session, word, &found);
-	if (is_found) {
+	uint64_t *record = look_for_change(session, word);
+	if (record != NULL) {
 		moment_reached(MOMENT_STORE);
-		record_add(found.record, HEADER_SMALL, operand);
+		record_add(record, HEADER_SMALL, operand);
 		count_one(&session->counts.in_place);
 	}
 	epoch_exit(session->epoch);
-	return is_found ? NB_OK : QUICK_NOT;
+	return record != NULL ? NB_OK : QUICK_NOT;
 }
 
-const struct quick QUICK = {quick_get, quick_put, quick_add};
+static void
+quick_fetch(const struct nb_session *session, uint64_t hash)
+{
+	__builtin_prefetch(log_at(session->log, entry_address(entry_of(session, hash))));
+}
+
+const struct quick QUICK = {quick_get, quick_put, quick_add, quick_fetch};

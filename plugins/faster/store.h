@@ -70,12 +70,14 @@ enum { COUNTS = sizeof(struct counts) / sizeof(uint64_t) };
 
 /**
  * Calls with keys and values of 8 bytes that end at once: an answer, or QUICK_NOT if they would
- * not. get leaves the value in session->op.word. Not of a log that flushes each write.
+ * not. Writes are not for a log that flushes each of them.
  */
 struct quick {
-	int (*get)(struct nb_session *session, uint64_t key);
+	int (*get)(struct nb_session *session, uint64_t key, uint64_t *value);
 	int (*put)(struct nb_session *session, uint64_t key, uint64_t value);
 	int (*add)(struct nb_session *session, uint64_t key, uint64_t operand);
+	/** Ask for the newest record of a hash. Within an epoch. */
+	void (*fetch)(const struct nb_session *session, uint64_t hash);
 };
 enum { QUICK_NOT = 2000 };
 
@@ -172,6 +174,26 @@ session_settle(struct nb_session *session, uint64_t flush_to)
 	return session->log->is_durable && flush_to != 0
 		? log_wait_for_flush(session->log, flush_to)
 		: NB_OK;
+}
+
+/** As op_try(), of a key of 8 bytes; or QUICK_NOT: nothing was done. */
+static inline int
+op_try_quickly(struct nb_session *session, struct op *op)
+{
+	uint64_t word;
+
+	if (op->verb == NB_REQ_GET) {
+		op->found = (struct nb_slice){&op->word, sizeof(op->word)};
+		return session->quick->get(session, op->key.word, &op->word);
+	}
+	if (!session->has_quick_writes)
+		return QUICK_NOT;
+	if (op->verb == NB_REQ_MERGE)
+		return session->quick->add(session, op->key.word, op->operand);
+	if (op->verb != NB_REQ_PUT || op->value.size != sizeof(word))
+		return QUICK_NOT;
+	memcpy(&word, op->value.data, sizeof(word));
+	return session->quick->put(session, op->key.word, word);
 }
 
 void
