@@ -166,7 +166,7 @@ open_database(struct server *server)
 		.cache_bytes = server->options.cache_bytes,
 		.sessions = server->options.threads,
 		.durability = server->durability,
-		.inflight_ops = server->options.is_async != 0 ? FLIGHTS : 0};
+		.inflight_ops = server->options.is_async != 0 ? FLIGHTS : WINDOW_MAX};
 	error_set(NB_OK, "%s", "");
 	int rc = server->engine.open(&server->db, &args);
 	process_return_to_directory();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Hands requests to the engine: neighbouring puts as one batch, all gets as one multi_get, so that
- * an engine can sync once for many writes and overlap the cache misses of many reads.
+ * an engine can sync once for many writes and overlap the cache misses of many reads. Neighbouring
+ * merges are in flight together, if the engine can, for the same reasons.
  *
  * Order. Writes are done in their order and before the gets. So a write of a key that an earlier
  * get wants ends the window. Whether one does is asked of a filter of 512 bits first, and of the
@@ -18,6 +19,9 @@
 
 /* Answers of a window beyond which the next one is shorter: values are lent together. */
 enum { WINDOW_BYTES = 256 * 1024, CONFLICTS_MAX = 1000 };
+
+/* Merges that do not come out for so long are given up. */
+#define REAP_NS UINT64_C(60000000000)
 
 void
 window_create(
@@ -162,20 +166,95 @@ put_together(struct window *window, size_t from, size_t to)
 		window->ops[i].answer = rc;
 }
 
+/** Take what is done of the merges in flight. How many; 0: reap has failed, or does not answer. */
+static size_t
+reap_merges(struct window *window)
+{
+	struct nb_completion done[WINDOW_MAX];
+	size_t count = 0;
+	int rc = window->engine->reap(window->session, done, WINDOW_MAX, &count, REAP_NS);
+	if (rc != NB_OK || count > WINDOW_MAX)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		int answer = done[i].answer;
+		if (done[i].tag >= window->count)
+			return 0;
+		window->ops[done[i].tag].answer = answer;
+		if (answer < 0 && done[i].error != NULL)
+			error_set(answer, "%s", done[i].error);
+		if (answer < 0)
+			window_failure(window, answer);
+	}
+	if (count > 0)
+		window_release(window);
+	return count;
+}
+
+/** Ops [from, to) are merges, which the engine can have in flight. */
+static void
+merge_together(struct window *window, size_t from, size_t to)
+{
+	const struct nb_engine *engine = window->engine;
+	struct nb_request requests[WINDOW_MAX];
+	size_t sent = from, left = to - from;
+	for (size_t i = from; i < to; i++) {
+		requests[i] = (struct nb_request){.tag = i,
+			.key = window->ops[i].key,
+			.operand = window->ops[i].operand,
+			.verb = NB_REQ_MERGE};
+		window->ops[i].answer = NB_FAIL; /* until it comes out */
+	}
+	while (left > 0) {
+		size_t taken = 0;
+		int rc = sent < to
+			? engine->submit(window->session, requests + sent, to - sent, &taken)
+			: NB_OK;
+		sent += taken;
+		size_t came = rc == NB_OK || rc == NB_PENDING ? reap_merges(window) : 0;
+		if (came == 0) { /* the engine is broken, and so is what it has in flight */
+			window->is_broken = true;
+			window_failure(window, NB_FAIL);
+			return;
+		}
+		left -= came < left ? came : left;
+	}
+	for (size_t i = from; i < to; i++)
+		if (window->ops[i].answer == NB_CONFLICT)
+			window->ops[i].answer = window_do(window, &window->ops[i], NULL);
+}
+
+static bool
+can_merge_together(const struct window *window)
+{
+	const struct nb_engine *engine = window->engine;
+	return engine->merge != NULL && engine->submit != NULL && engine->reap != NULL &&
+		!window->is_broken;
+}
+
+/** How many ops from `from` on have that verb. */
+static size_t
+count_alike(const struct window *window, size_t from, uint32_t verb)
+{
+	size_t i = from;
+	while (i < window->count && window->ops[i].verb == verb)
+		i++;
+	return i - from;
+}
+
 static void
 do_writes(struct window *window)
 {
-	size_t i = 0;
-	while (i < window->count) {
-		size_t from = i;
-		while (i < window->count && window->ops[i].verb == NB_REQ_PUT)
-			i++;
-		if (i > from)
-			put_together(window, from, i);
-		else if (window->ops[i].verb != NB_REQ_GET)
-			window->ops[i].answer = window_do(window, &window->ops[i], NULL), i++;
+	for (size_t i = 0, count; i < window->count; i += count) {
+		struct window_op *op = &window->ops[i];
+		count = count_alike(window, i, op->verb);
+		if (op->verb == NB_REQ_GET)
+			continue;
+		if (op->verb == NB_REQ_PUT)
+			put_together(window, i, i + count);
+		else if (op->verb == NB_REQ_MERGE && count > 1 && can_merge_together(window))
+			merge_together(window, i, i + count);
 		else
-			i++;
+			op->answer = window_do(window, op, NULL), count = 1;
 	}
 }
 

@@ -43,6 +43,7 @@ struct window {
 	struct nb_session *session;
 	struct gate *gate;
 	struct async *async; /* NULL: requests are done at once */
+	bool is_broken;      /* the engine has failed with requests in flight */
 	uint32_t id;         /* of the thread */
 	uint32_t most;       /* requests now: fewer where values are long */
 	uint32_t value_size; /* of a get, that REPLY_WIRE writes without its size */
