@@ -73,6 +73,8 @@ stop()
 	contains "$output" 'batches of 32768 B'
 	stop
 	contains "$(<logs/server/latest/server1.log)" 'Running server with 1 worker threads'
+	# The log is written by tee, which may end after the server.
+	wait_until grep -q '^merge ' logs/server/latest/server1.log
 	matches "$(<logs/server/latest/server1.log)" 'merge +[1-9]'
 }
 
