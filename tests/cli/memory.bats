@@ -63,7 +63,11 @@ member()
 	run -0 --separate-stderr sh -c 'echo $$ >"$0/cgroup.procs"
 		exec setpriv --reuid=65534 --clear-groups "$@"' "$group" \
 		"$MININB" run -d null --records=100 --read=100 --count=100 --memory=16MiB --quiet
-	rmdir "$group"
+	for _ in {1..100}; do # the last process may be on its way out
+		rmdir "$group" 2>/dev/null && break
+		sleep 0.1
+	done
+	[[ ! -e $group ]]
 	contains "$output" 'Memory limit      : 16MiB, and '
 }
 
