@@ -7,15 +7,17 @@
 
 #include "cmd.h"
 #include "cmd_run.h"
+#include "kept.h"
 #include "message.h"
 #include "options.h"
 
 static struct {
-	const char *listen;
+	const char *listen, *log_dirs, *checkpoint_dirs;
 	uint64_t transport, connections, value_max, buffer_max, spin_ns;
 	bool may_reset, is_async;
 } own;
 
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define INTO(name) .into = &own.name
 /* clang-format off */
 static const struct option_row own_options[] = {
@@ -48,6 +50,12 @@ static const struct option_row own_options[] = {
 			"uses its CPU."},
 	{.name = "allow-reset", .type = OPTION_FLAG, .group = GROUP_DATA, INTO(may_reset),
 		.help = "let clients remove all records (FLUSHALL, or --fresh of the driver net)"},
+	{.name = "log-dirs", .arg = "DIR,DIR", .type = OPTION_TEXT, .group = GROUP_DATA,
+		INTO(log_dirs),
+		.help = "write the engine's logs in these directories: as -o log_dirs=DIR,DIR"},
+	{.name = "checkpoint-dirs", .arg = "DIR,DIR", .type = OPTION_TEXT, .group = GROUP_DATA,
+		INTO(checkpoint_dirs),
+		.help = "write its checkpoints there: as -o checkpoint_dirs=DIR,DIR"},
 	{.name = "async", .type = OPTION_FLAG, .group = GROUP_MEASURE, INTO(is_async),
 		.help = "keep requests in flight in the engine instead of waiting for each batch",
 		.detail = "For engines that wait for storage: a request that waits does not "
@@ -91,14 +99,31 @@ print_report(const struct nb_serve_report *report)
 		report->bytes_out);
 }
 
+/** The engine's options, and after them those that have a name of their own here. */
+static void
+take_engine_options(struct nb_serve_options *serve, const struct options *options)
+{
+	const struct {
+		const char *name, *value;
+	} named[] = {{"log_dirs", own.log_dirs}, {"checkpoint_dirs", own.checkpoint_dirs}};
+	size_t count = options->engine_option_count;
+	const char **all = kept_array(count + COUNT_OF(named), sizeof(*all));
+	for (size_t i = 0; i < count; i++)
+		all[i] = options->engine_options[i];
+	for (size_t i = 0; i < COUNT_OF(named); i++)
+		if (named[i].value != NULL)
+			all[count++] = kept_text("%s=%s", named[i].name, named[i].value);
+	serve->engine_options = all;
+	serve->engine_option_count = count;
+}
+
 static struct nb_serve_options
 serve_options_of(const struct options *options)
 {
 	struct nb_serve_options serve = NB_SERVE_OPTIONS_INIT;
 	serve.driver = options->driver;
 	serve.path = options->path;
-	serve.engine_options = options->engine_options;
-	serve.engine_option_count = options->engine_option_count;
+	take_engine_options(&serve, options);
 	serve.listen = own.listen;
 	serve.threads = (uint32_t)options->threads;
 	serve.durability = options->durability == 0 ? NB_DUR_AUTO

@@ -80,6 +80,15 @@ begin_generation(struct store *store, struct state *state, uint64_t last, bool h
 	return NB_OK;
 }
 
+/* Those that the options name. */
+static void
+log_directories(
+	const struct store *store, const char *what, const char *list, const struct dirs *dirs)
+{
+	for (unsigned i = 0; list != NULL && list[0] != '\0' && i < dirs->count; i++)
+		store->host->log(NB_LOG_INFO, "masstree: %s in %s", what, dirs->path[i]);
+}
+
 static void
 log_recovery(const struct store *store)
 {
@@ -177,6 +186,9 @@ store_open(struct store **out, const struct nb_host *host, struct mt_tree *tree,
 	}
 	remove_strays(store, &store->state);
 	log_recovery(store);
+	if (store->logs != NULL)
+		log_directories(store, "logs", args->log_dirs, &store->log_dirs);
+	log_directories(store, "checkpoints", args->checkpoint_dirs, &store->checkpoint_dirs);
 	*out = store;
 	return NB_OK;
 }

@@ -125,6 +125,26 @@ await_server()
 	contains "$(cat server.txt)" 'Served for'
 }
 
+@test "serve names the directories of logs and checkpoints, and what it has recovered" {
+	mkdir A B C
+	for start in 1 2; do
+		"$MININB" serve --driver=masstree --log-dirs=A,B --checkpoint-dirs=C --threads=2 --allow-reset \
+			--listen=127.0.0.1:0 >"server$start.txt" 2>&1 3>&- &
+		server=$!
+		await_server "server$start.txt"
+		[ $start = 2 ] || "$MININB" load --driver=net --servers="127.0.0.1:$port" \
+			--records=500 --quiet >/dev/null
+		kill "$server"
+		wait "$server"
+		server=
+	done
+	contains "$(cat server2.txt)" "masstree: logs in $PWD/A"
+	contains "$(cat server2.txt)" "masstree: logs in $PWD/B"
+	contains "$(cat server2.txt)" "masstree: checkpoints in $PWD/C"
+	grep 'recovered 0 records of a checkpoint and [1-9][0-9]* changes of logs' server2.txt
+	grep 'ready: masstree .*, 2 threads, durability periodic' server2.txt
+}
+
 @test "each test of Masstree runs on an engine in memory and on one on disk" {
 	local run driver test first
 	for run in memory:rw1 lmdb:rw1long memory:rw2g98 lmdb:rw4 memory:wd1 lmdb:wd3 memory:scan1 \
