@@ -9,6 +9,7 @@
  */
 #include "masstree_rig.h"
 
+#include <semaphore.h>
 #include <setjmp.h>
 
 /* Records whose number is a multiple of STABLE are there throughout. */
@@ -594,5 +595,109 @@ TEST_EACH(no_two_lists_find_each_others_prefixes_empty, 2)
 		;
 	for (char between = 'd'; between < 'x'; between++)
 		ck_assert_int_eq(mt_del(outer, side_key(key, between, 8)), NB_OK);
+	end();
+}
+
+/* --- reads in the middle of writes that are in the middle --- */
+
+/*
+ * A get stops at one of its moments, a write begins then and stops at one of its own, and the get goes
+ * on. So it has the version of a leaf from before a change, and reads it during the change. A thread
+ * for the write, of which one runs at a time.
+ */
+static struct {
+	sem_t begin, paused, resume;
+	uint64_t number;
+	unsigned at, steps; /* where the write stops, how far it is */
+	bool is_delete, is_over, is_paused;
+} half;
+
+static _Thread_local bool is_writer;
+static unsigned get_at, get_steps;
+
+static void
+half_meet(void)
+{
+	if (!is_writer) {
+		if (get_steps++ != get_at)
+			return;
+		ck_assert_int_eq(sem_post(&half.begin), 0);
+		ck_assert_int_eq(sem_wait(&half.paused), 0);
+	} else if (half.steps++ == half.at) {
+		half.is_paused = true;
+		ck_assert_int_eq(sem_post(&half.paused), 0);
+		ck_assert_int_eq(sem_wait(&half.resume), 0);
+	}
+}
+
+/* The get waits for the write, which then ends. */
+static void
+half_wait(void)
+{
+	if (is_writer || !half.is_paused)
+		return;
+	half.is_paused = false;
+	half.at = UINT32_MAX;
+	ck_assert_int_eq(sem_post(&half.resume), 0);
+	ck_assert_int_eq(sem_wait(&half.paused), 0);
+}
+
+static void *
+write_halves(void *unused)
+{
+	is_writer = true;
+	for (;;) {
+		ck_assert_int_eq(sem_wait(&half.begin), 0);
+		if (half.is_over)
+			return NULL;
+		half.steps = 0;
+		if (half.is_delete)
+			del_number(inner, half.number);
+		else
+			put_number(inner, half.number);
+		ck_assert_int_eq(sem_post(&half.paused), 0);
+	}
+}
+
+static void
+get_in_the_middle(uint64_t number)
+{
+	/* On either side of it: a split moves the records above its place. */
+	half.number = number + 1 + rig_random(&random_state, STABLE - 1);
+	if (number > 0 && rig_random(&random_state, 2) == 0)
+		half.number -= STABLE;
+	half.is_delete = marks[half.number] != 0; /* leaves split and go all the time */
+	half.is_paused = false;
+	half.at = (unsigned)rig_random(&random_state, half.steps + 1);
+	get_at = (unsigned)rig_random(&random_state, get_steps + 1);
+	get_steps = 0;
+	has_stable(outer, number);
+	if (get_steps <= get_at) { /* it was too short: the write has not begun */
+		half.at = UINT32_MAX;
+		ck_assert_int_eq(sem_post(&half.begin), 0);
+		ck_assert_int_eq(sem_wait(&half.paused), 0);
+	}
+	half_wait();
+}
+
+TEST_EACH(gets_find_each_record_when_a_write_begins_and_stops_within_them, FORMATS)
+{
+	pthread_t thread;
+
+	begin(_i);
+	ck_assert_int_eq(sem_init(&half.begin, 0, 0), 0);
+	ck_assert_int_eq(sem_init(&half.paused, 0, 0), 0);
+	ck_assert_int_eq(sem_init(&half.resume, 0, 0), 0);
+	rig_at_meet = half_meet;
+	rig_at_wait = half_wait;
+	half.is_over = false;
+	get_at = UINT32_MAX;
+	ck_assert_int_eq(pthread_create(&thread, NULL, write_halves, NULL), 0);
+	for (unsigned i = 0; i < 12000; i += UNIT_STEP)
+		get_in_the_middle(rig_random(&random_state, KEYS / STABLE) * STABLE);
+	half.is_over = true;
+	ck_assert_int_eq(sem_post(&half.begin), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	get_at = UINT32_MAX;
 	end();
 }
