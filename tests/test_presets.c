@@ -16,8 +16,8 @@ static const char *const shipped[] = {"bdb", "deleterandom", "fillrandom", "fill
 	"rw1", "rw16", "rw1fixed", "rw1long", "rw1puts", "rw2", "rw2fixed", "rw2fixedg90",
 	"rw2fixedg98", "rw2g90", "rw2g98", "rw3", "rw4", "rw4fixed", "rwsep24", "rwsmall24",
 	"same", "scan1", "scan1q80", "seekrandom", "taobench-a", "taobench-o", "transfer", "u1",
-	"uscale", "w1", "wcol1", "wd1", "wd2", "wd3", "wscale", "ycsb-a", "ycsb-b", "ycsb-c",
-	"ycsb-d", "ycsb-e", "ycsb-f", "ycsbk"};
+	"url", "uscale", "w1", "wcol1", "wd1", "wd2", "wd3", "wscale", "ycsb-a", "ycsb-b",
+	"ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f", "ycsbk"};
 
 TEST(shipped_presets_are_listed_by_name_with_a_summary)
 {
