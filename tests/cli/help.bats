@@ -13,7 +13,7 @@ options='action path driver klen vlen keys report-interval count threads depth b
 	output hlog csv notebook baseline strict allow cold sample hardware
 	runs precision budget results dry-run retry max-regress confidence force
 	rounds ops moment keep again power file-system states
-	listen max-connections max-value max-buffers spin allow-reset async pinirq'
+	listen max-connections max-value max-buffers log-dirs checkpoint-dirs spin allow-reset async pinirq'
 # Keys of jobs; those that an option has the name of are above.
 job_keys='summary records space key-format key-order key-size key-prefix key-digits value-size
 	graph edges degree graph-update edge-range preconditions batch-read epoch lag shard
