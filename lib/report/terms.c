@@ -71,6 +71,8 @@ static const struct nb_explanation terms[] = {
 		"The weakest of the group's kinds, from what the engine states and the calls that were made. Results of different levels are not ranked.", "text of jobs"},
 	{"Exists", "inserts that found their key in the database",
 		"Only with insert-verb = insert. The engine kept the old record. mininb reports each as wrong if the record should have been new.", "text of jobs"},
+	{"Batch read", "the time of the scan of all edges before a run of TAOBench",
+		"Only with --batch-read. One session reads the keys of all edges in pages of 500, before the operations; nothing of it is in their times.", "text, json"},
 	{"Left out", "operations of a trace that were not done",
 		"mininb does not do their kind, or their lines are damaged.", "text of replay"},
 	{"Phases", "the wall time of each part of the run",
