@@ -418,6 +418,7 @@ perform(struct mt_session *session, struct nb_step *steps, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		list->at = i;
 		int rc = steps[i].answer = execute_step(&by, &steps[i]);
+		racy_meet();
 		if (rc < 0)
 			return rc;
 		uint32_t skips = rc == NB_OK ? 0 : steps[i].skips;
@@ -434,7 +435,7 @@ static bool
 are_unchanged(const struct list *list)
 {
 #ifndef RACY_TSAN
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* of two lists one sees the other's locks */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* of two lists one sees the other's marks */
 #endif
 	for (size_t i = 0; i < list->seens.count; i++) {
 		const struct seen *seen = &list->seens.at[i];
