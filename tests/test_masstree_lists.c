@@ -26,7 +26,7 @@ enum {
 	KEYS = 6, /* that are contested, and one in ROW; the others belong to a thread each */
 	ROW = 8,
 	IN_A_LIST = 4,
-	ALL_OPS = THREADS * OPS + 1 /* 0: that which put all keys */
+	ALL_OPS = THREADS * OPS + 1 /* operation 0 has put all keys */
 };
 
 struct op {
@@ -77,7 +77,7 @@ read_one(struct actor *actor, struct op *op)
 	mt_release(actor->session);
 }
 
-/* A record of the actor's, or one that all add and delete: leaves split and layers go. */
+/* A step on a record of the actor, or on one that all actors add and delete. So leaves split. */
 static struct nb_step
 other_step(struct actor *actor, bool is_own)
 {

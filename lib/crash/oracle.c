@@ -8,8 +8,8 @@
  *
  * An operation in flight may be present or missing as a whole; a batch that is not atomic may be
  * present in part, if it was in flight or the cut is in it. An atomic batch is split if one key can
- * only be as after it and another key only as before it. So is a transaction; one that was aborted
- * has no writes.
+ * only be as after it and another key only as before it. The same holds for a transaction. An
+ * aborted transaction has no writes.
  */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -264,7 +264,7 @@ reserve_record(struct log *log, size_t size, struct log_record **record)
 	return NB_OK;
 }
 
-/* It is complete, but for its number and what is computed. */
+/* The record has all but its number and its checksum. */
 static void
 append_record(struct log *log, struct log_record *record, size_t size)
 {
