@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "masstree.h"
@@ -20,6 +21,25 @@
 #include "unit.h"
 
 enum { SESSIONS = 3, SEGMENT = 64 << 10 };
+
+/* How many files of the database were synced: segments of logs, parts, and directories. */
+static struct {
+	unsigned segments, parts, directories;
+} synced;
+
+int
+fsync(int fd)
+{
+	char link[64], path[512];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t size = readlink(link, path, sizeof(path) - 1);
+	path[size > 0 ? size : 0] = '\0';
+	synced.segments += strstr(path, "-log.") != NULL;
+	synced.parts += strstr(path, "-checkpoint.") != NULL;
+	synced.directories += strstr(path, "masstree") == NULL;
+	return (int)syscall(SYS_fsync, fd);
+}
 
 static char failure[1024], warning[1024];
 
@@ -329,6 +349,28 @@ TEST_EACH(records_after_a_lost_one_count_at_process_and_not_at_commit, 2)
 	ck_assert_uint_eq(version_of(1), 1);
 	ck_assert_uint_eq(version_of(3), _i == 0 ? 3 : 0);
 	ck_assert_uint_eq(version_of(4), 4);
+	close_it();
+}
+
+/* Or a power failure takes it, and leaves what was written and synced after it. */
+TEST_EACH(what_an_open_has_found_is_synced_before_writes_that_a_power_failure_leaves, 4)
+{
+	it.durability = NB_DUR_PROCESS;
+	open_it();
+	put_one(0, 1, 1);
+	ck_assert_int_eq(engine->checkpoint(it.db), NB_OK);
+	unsigned parts = count_files(".", "-checkpoint.");
+	put_one(0, 2, 2);
+	put_one(1, 3, 3);
+	close_it();
+	it.durability = (uint32_t)_i;
+	memset(&synced, 0, sizeof(synced));
+	open_it();
+	unsigned wanted = _i >= NB_DUR_PERIODIC ? 2 : 0;
+	ck_assert_uint_eq(synced.segments, wanted);
+	ck_assert_uint_eq(synced.parts, wanted != 0 ? parts : 0);
+	ck_assert_uint_eq(synced.directories, wanted != 0 ? 2 : 1); /* of the state, too */
+	ck_assert_uint_eq(version_of(3), 3);
 	close_it();
 }
 

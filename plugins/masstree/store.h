@@ -295,6 +295,32 @@ store_failed(const struct store *store, const char *what, const char *path);
 int
 checkpoint_write(struct store *store);
 
+/* --- load.c --- */
+
+/** A file, mapped to be read. */
+struct view {
+	char *data;
+	size_t size;
+};
+
+/** `is_synced`: its contents are on storage when it returns. False: errno. */
+bool
+view_open(struct view *view, const char *path, bool is_synced);
+void
+view_close(struct view *view);
+
+/**
+ * Must a power failure leave what is recovered? A kill, or a generation at `process`, leaves files
+ * that may not be on storage. The writes of this generation follow them and are to be found with
+ * them, so they are synced before the state names the generation.
+ */
+bool
+store_keeps(const struct store *store);
+
+/** Put the records of the parts into the tree. */
+int
+load_checkpoint(struct store *store, const struct state *state);
+
 /* --- recover.c --- */
 
 /** Fill the tree. *last: the number of the last change; *has_logs: the generation has logs. */
