@@ -387,7 +387,9 @@ do_crash(const struct options *options)
 		status = message_last_failure(nb_crash_kept_read(&kept, crash_own.again));
 		if (status != STATUS_DONE)
 			return status;
-		status = crash_again(options, &kept);
+		status = kept.boots > 0 && !nb_crash_recorder_is_loaded()
+			? preload_recorder(options)
+			: crash_again(options, &kept);
 		nb_crash_kept_clear(&kept);
 		return status;
 	}

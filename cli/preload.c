@@ -47,10 +47,10 @@ preload_recorder(const struct options *options)
 			recorder != NULL ? recorder : "the recorder");
 	} else if (recorder == NULL) {
 		message_error(
-			"--power: cannot find libmininb-recorder.so, which records system calls; mininb has it on 64-bit Linux");
+			"crash: cannot find libmininb-recorder.so, which records system calls; mininb has it on 64-bit Linux");
 	} else if (strpbrk(recorder, ": ") != NULL) {
 		message_error(
-			"--power: %s cannot be preloaded from a path with a colon or a space",
+			"crash: %s cannot be preloaded from a path with a colon or a space",
 			recorder);
 	} else {
 		const char **words = kept_array(options->word_count + 1, sizeof(*words));
@@ -62,7 +62,7 @@ preload_recorder(const struct options *options)
 			dup2(fileno(nb_stdout()), STDOUT_FILENO);
 			execv("/proc/self/exe", (char **)words);
 		}
-		message_error("--power: cannot start the command again with the recorder");
+		message_error("crash: cannot start the command again with the recorder");
 	}
 	free(recorder);
 	return STATUS_FAILED;

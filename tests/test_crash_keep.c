@@ -281,6 +281,7 @@ TEST(each_member_that_was_changed_is_refused)
 		{"file_system", no_names},
 		{"seed", no_numbers},
 		{"round", no_counts},
+		{"boots", no_counts},
 		{"when", no_texts},
 		{"is_made", no_bools},
 		{"plan", no_objects},
@@ -325,7 +326,7 @@ TEST(number_beyond_what_it_may_be_is_refused)
 	static const struct {
 		const char *place, *value;
 	} numbers[] = {
-		{"round", "4294967296"}, {"plan.sessions", "0"},
+		{"round", "4294967296"}, {"boots", "4294967296"}, {"plan.sessions", "0"},
 		{"plan.sessions", "1"}, /* there are two */
 		{"plan.sessions", "3"}, {"plan.sessions", "17"}, {"plan.keys", "0"},
 		{"plan.keys", "39"}, /* there are 40 */

@@ -219,6 +219,28 @@ TEST(seed_and_what_is_kept_give_the_same_again)
 	ck_assert_str_eq(told.text, text);
 }
 
+/* It refuses to open then. A kill does not start the machine again, but what is kept has. */
+TEST(machine_is_started_again_by_a_power_failure_and_not_by_a_kill)
+{
+	char kept[256];
+	load("boot");
+	struct nb_crash_args args = args_of(NB_DUR_PROCESS, NB_CRASH_JOURNALLED);
+	args.states = 20;
+	args.rounds = 3;
+	ck_assert_msg(broken(&args) == 0, "%s: %s", told.when, told.text);
+	args.durability = NB_DUR_COMMIT;
+	args.keep = "kept";
+	ck_assert_uint_gt(broken(&args), 0);
+	ck_assert_uint_eq(tally.wrong[NB_CRASH_NOT_OPENED], tally.broken);
+	ck_assert_uint_le(tally.broken, 3 * args.states / 4 * args.rounds);
+	ck_assert_ptr_nonnull(strstr(told.text, "the machine was started again"));
+	strcpy(kept, told.kept);
+	args.keep = NULL;
+	ck_assert_int_eq(again(&args, kept), 0);
+	ck_assert_uint_eq(tally.broken, 1);
+	ck_assert_ptr_nonnull(strstr(told.text, "the machine was started again"));
+}
+
 /** The classes of a made-up recording of 100 entries: all have the same moments, or none. */
 static void
 moments_of(struct power_moments *out, uint64_t any[100], uint64_t *others, uint64_t count)

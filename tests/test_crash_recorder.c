@@ -405,6 +405,45 @@ write_elsewhere(void)
 	must(waitpid(pid, &status, 0) == pid && status == 0, "waitpid");
 }
 
+/** What the kernel's file says, by each way to open it. */
+static void
+read_boot_id(char id[64])
+{
+	static const char path[] = "/proc/sys/kernel/random/boot_id";
+	char again[64];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ssize_t size = read(fd, id, 63);
+	ck_assert_int_eq(size, 37);
+	id[size] = '\0';
+	close(fd);
+	FILE *stream = fopen(path, "re");
+	ck_assert_ptr_nonnull(stream);
+	ck_assert_ptr_nonnull(fgets(again, sizeof(again), stream));
+	fclose(stream);
+	ck_assert_str_eq(again, id);
+}
+
+TEST(each_simulated_start_of_the_machine_has_a_boot_id)
+{
+	char real[64], first[64], second[64], again[64];
+	ck_assert(preload_find(&recorder));
+	read_boot_id(real);
+	recorder.boot(1);
+	read_boot_id(first);
+	recorder.boot(2);
+	read_boot_id(second);
+	recorder.boot(1);
+	read_boot_id(again);
+	ck_assert_str_eq(again, first);
+	ck_assert_str_ne(first, real);
+	ck_assert_str_ne(second, real);
+	ck_assert_str_ne(second, first);
+	recorder.boot(0);
+	read_boot_id(again);
+	ck_assert_str_eq(again, real);
+}
+
 TEST(others_are_not_recorded)
 {
 	run_recorded(write_elsewhere);

@@ -15,14 +15,15 @@
  * cache remains, so this tests the level `process`, not `commit`. NB_CRASH_POWER records each call
  * that changes the engine's files or makes them durable. From that it makes the files that a
  * power loss may leave at any recorded moment: unsynced data is lost, there in part, or there in
- * another order.
+ * another order. The engine reads another boot id of the kernel after a power loss, and the same one
+ * after a kill, if it opens the kernel's file with the C library.
  *
  * The promises of the levels, as mininb(1) defines them. `none`: nothing; all losses, also wrong
  * bytes, are counted, and no promise is broken. `process`, `periodic` and `commit` at a kill: all
  * returned writes are there. At a power loss: `process` promises nothing. `periodic` may lose the
- * latest writes of a session, but no write older than one that is there; this is not tested,
- * because an interval is longer than a recording. `commit` keeps all returned writes. At levels
- * other than `commit`, NB_CRASH_POWER makes states of kills.
+ * latest writes of a session, but no write older than one that is there. A recording is shorter
+ * than most intervals, so the engine needs a short one. `commit` keeps all returned writes. At `none`
+ * and `process`, NB_CRASH_POWER makes states of kills.
  *
  * Where a level promises anything, it also promises that no value is there that was never put
  * under its key or only in part, no atomic batch or transaction is there in part and no aborted
@@ -217,6 +218,8 @@ struct nb_crash_kept {
 	size_t engine_option_count;
 	uint32_t durability, how, file_system, round;
 	uint64_t seed;
+	uint32_t boots; /* simulated starts of the machine before it; above 0 a check of it
+			 * needs the recorder */
 };
 
 /** NB_ERR_USAGE: not a kept finding, or one of a version of mininb with other operations. */

@@ -97,6 +97,10 @@ enum {
  * Durability: what a crash may take of the writes that have returned. Weakest
  * first. A level that open is asked for is honoured exactly, or refused with
  * NB_UNSUPPORTED.
+ *
+ * An engine may ask the kernel whether the machine was started since the last
+ * open, by /proc/sys/kernel/random/boot_id. `mininb crash --power` simulates
+ * that file if the engine opens it with the C library.
  */
 enum {
 	NB_DUR_NONE = 0,     /* kill -9 of the process may lose them */

@@ -386,6 +386,7 @@ struct crash_run {
 /** What is needed to repeat a finding. Borrowed. */
 struct crash_evidence {
 	uint32_t round;
+	uint32_t boots;    /* simulated starts of the machine, under which it was opened */
 	const char *when;  /* the moment, in words */
 	bool is_counted;   /* as are all before it in its block */
 	const char *files; /* a copy of the database after the crash, to be moved; NULL: none */

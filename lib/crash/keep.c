@@ -24,6 +24,7 @@
 #include "base/process.h"
 #include "base/tree.h"
 #include "crash/crash.h"
+#include "crash/preload.h"
 #include "report/json_value.h"
 #include "run/engine.h"
 #include "run/procfs.h"
@@ -81,7 +82,7 @@ evidence_to_json(const struct crash_run *run, const struct crash_report *report,
 	for (size_t i = 0; i < args->engine_option_count; i++)
 		json_array_append_new(options, json_from_text(args->engine_options[i]));
 	return json_pack(
-		"{s:{s:s, s:s, s:i}, s:o, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:i, s:o, s:s, s:o, s:b, s:b, s:o, s:o}",
+		"{s:{s:s, s:s, s:i}, s:o, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:i, s:o, s:s, s:o, s:b, s:b, s:I, s:o, s:o}",
 		"mininb", "kind", "crash", "version", nb_version(), "stream", CRASH_STREAM,
 		"driver",
 		json_from_text(args->driver != NULL ? args->driver : args->engine->name),
@@ -91,7 +92,8 @@ evidence_to_json(const struct crash_run *run, const struct crash_report *report,
 		"round", (int)evidence->round, "when", json_from_text(evidence->when), "wrong",
 		nb_crash_wrong_name(report->worst), "text", json_from_text(report->text),
 		"is_made", evidence->moment->is_made != 0, "is_counted", evidence->is_counted,
-		"plan", plan_to_json(evidence->state->plan), "sessions", sessions);
+		"boots", (json_int_t)evidence->boots, "plan",
+		plan_to_json(evidence->state->plan), "sessions", sessions);
 }
 
 /** Makes <keep>/<engine>-<level>-<round from 1>, with a suffix -2 ... if that exists. */
@@ -315,6 +317,7 @@ nb_crash_kept_read(struct nb_crash_kept *out, const char *kept)
 	out->how = read_name(&reader, "how", how_names, 2);
 	out->file_system = read_name(&reader, "file_system", file_system_names, 2);
 	out->round = (uint32_t)read_count(&reader, reader.json, "round", UINT32_MAX);
+	out->boots = (uint32_t)read_count(&reader, reader.json, "boots", UINT32_MAX);
 	out->seed = read_number(&reader, reader.json, "seed");
 	read_options(&reader, out);
 	rc = reader_close(&reader);
@@ -415,6 +418,20 @@ check_again(struct crash_run *run, struct crash_oracle *state,
 			.moment = moment});
 }
 
+/** Opens it as after as many starts of the machine as when it was kept. */
+static int
+set_boots(const struct crash_run *run, uint32_t boots)
+{
+	struct preload recorder;
+	if (preload_find(&recorder))
+		recorder.boot(boots);
+	else if (boots != 0)
+		return error_set(NB_UNSUPPORTED,
+			"%s was kept after a simulated start of the machine, so its check needs the recorder in LD_PRELOAD, which is not loaded",
+			run->again);
+	return NB_OK;
+}
+
 /** The engine must be the same, and still offer the level. */
 static int
 check_engine(const struct crash_run *run, const char *name)
@@ -439,6 +456,7 @@ crash_run_again(struct crash_run *run)
 	char *engine = read_bytes(&reader, json_object_get(reader.json, "engine"));
 	char *when = read_bytes(&reader, json_object_get(reader.json, "when"));
 	uint32_t round = (uint32_t)read_count(&reader, reader.json, "round", UINT32_MAX);
+	uint32_t boots = (uint32_t)read_count(&reader, reader.json, "boots", UINT32_MAX);
 	bool is_counted = json_is_true(json_object_get(reader.json, "is_counted"));
 	run->subject.durability = read_durability(&reader);
 	run->subject.how = read_name(&reader, "how", how_names, 2);
@@ -447,10 +465,14 @@ crash_run_again(struct crash_run *run)
 	rc = rc == NB_OK ? closed : rc;
 	if (rc == NB_OK)
 		rc = check_engine(run, engine);
+	if (rc == NB_OK)
+		rc = set_boots(run, boots);
 	if (rc == NB_OK) {
 		char clean[CRASH_TEXT_SIZE]; /* the file may have been edited */
 		procfs_keep(clean, sizeof(clean), when);
 		rc = check_again(run, &state, &moment, round, is_counted, clean);
+		int unset = set_boots(run, 0);
+		rc = rc == NB_OK ? unset : rc;
 	}
 	crash_oracle_destroy(&state);
 	free(engine);

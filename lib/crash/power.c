@@ -17,6 +17,11 @@
  *
  * Rounds come in threes: a new database; the same database, closed; and one that a state of the
  * round before has left, so that a recovery is recorded and cut as well.
+ *
+ * After a power failure the machine is started again, and an engine may ask the kernel whether it
+ * was. So the recorder simulates the boot id: a state of a kill is opened under the id that its
+ * writer had, a state of a power failure under another. A round that begins with such a state is
+ * written under that other id.
  */
 #include "crash/power.h"
 
@@ -54,8 +59,9 @@ struct power {
 	struct rng rng;
 	char database[PATH_MAX], base[PATH_MAX], copy[PATH_MAX], try[PATH_MAX];
 	uint32_t round, chain_round;
-	bool is_made; /* the database was open before the round */
-	bool is_told; /* the user knows that the recording is incomplete */
+	uint32_t boots; /* simulated starts of the machine before the round */
+	bool is_made;   /* the database was open before the round */
+	bool is_told;   /* the user knows that the recording is incomplete */
 };
 
 /* ---- moments ---- */
@@ -289,6 +295,8 @@ check_state(struct power *power, struct image *image, const struct power_draw *d
 	tree_drop(power->copy);
 	crash_oracle_copy(&power->found, &power->state);
 	int rc = image_write(image, power->try);
+	uint32_t boots = power->boots + !is_kill;
+	power->recorder.boot(boots);
 	if (rc == NB_OK)
 		rc = crash_inspect(&report, &subject, &power->found, &moment, power->try);
 	bool is_kept = rc == NB_OK && report.wrongs != 0 && args->keep != NULL;
@@ -300,6 +308,7 @@ check_state(struct power *power, struct image *image, const struct power_draw *d
 	run->args = &as_kill;
 	rc = crash_run_take(run, &report,
 		&(struct crash_evidence){.round = power->round,
+			.boots = boots,
 			.when = when,
 			.files = is_kept ? power->copy : NULL,
 			.state = &power->state,
@@ -372,6 +381,7 @@ record(struct power *power)
 	record_create(power->log, LOG_BYTES);
 	crash_progress_begin(power->board, &power->state);
 	madvise(power->log, LOG_BYTES, MADV_DOFORK);
+	power->recorder.boot(power->boots);
 	pid_t pid = crash_fork();
 	if (pid == 0)
 		write_recorded(power, ops);
@@ -466,6 +476,7 @@ static int
 begin_chain(struct power *power)
 {
 	power->chain_round = 0;
+	power->boots = 0;
 	power->is_made = false;
 	return crash_run_begin_chain(power->run, power->database, &power->plan, &power->state,
 		rng_next(&power->rng));
@@ -501,6 +512,8 @@ go_on(struct power *power, struct image *image)
 	int rc = image_write(image, power->try);
 	if (rc == NB_OK)
 		rc = image_write(image, power->database);
+	power->boots += kind == IMAGE_RANDOM;
+	power->recorder.boot(power->boots);
 	if (rc == NB_OK)
 		rc = crash_inspect(
 			&report, &power->run->subject, &power->found, &moment, power->try);
@@ -604,6 +617,7 @@ crash_run_power(struct crash_run *run)
 		rc = crash_oracle_create(&power.found, &power.plan);
 	if (rc == NB_OK)
 		rc = do_rounds(&power);
+	power.recorder.boot(0);
 	crash_oracle_destroy(&power.state);
 	crash_oracle_destroy(&power.found);
 	if (power.board != NULL)

@@ -44,9 +44,11 @@ preload_find(struct preload *recorder)
 {
 	void *begin = dlsym(RTLD_DEFAULT, RECORDER_BEGIN);
 	void *point = dlsym(RTLD_DEFAULT, RECORDER_POINT);
+	void *boot = dlsym(RTLD_DEFAULT, RECORDER_BOOT);
 	memcpy(&recorder->begin, &begin, sizeof(begin));
 	memcpy(&recorder->point, &point, sizeof(point));
-	return begin != NULL && point != NULL;
+	memcpy(&recorder->boot, &boot, sizeof(boot));
+	return begin != NULL && point != NULL && boot != NULL;
 }
 
 int

@@ -9,6 +9,7 @@
 struct preload {
 	recorder_begin_fn begin;
 	recorder_point_fn point;
+	recorder_boot_fn boot;
 };
 
 /** False: it is not loaded. */

@@ -377,6 +377,8 @@ nb_recorder_begin(const char *dir, struct record_log *log, const struct crash_pr
 	uint32_t sessions);
 NB_EXPORT void
 nb_recorder_point(void);
+NB_EXPORT void
+nb_recorder_boot(uint32_t boots);
 
 int
 nb_recorder_begin(const char *dir, struct record_log *log, const struct crash_progress *board,
@@ -399,4 +401,10 @@ nb_recorder_point(void)
 	recorder_look(true);
 	put(RECORD_POINT, 0, NULL, NULL);
 	recorder_leave(errno);
+}
+
+void
+nb_recorder_boot(uint32_t boots)
+{
+	recorder_boots = boots;
 }

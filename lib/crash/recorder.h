@@ -36,6 +36,8 @@
 
 extern int recorder_is_on; /* atomic; 0 until nb_recorder_begin() */
 
+extern uint32_t recorder_boots; /* simulated starts of the machine; 0: none */
+
 static inline bool
 recorder_sleeps(void)
 {

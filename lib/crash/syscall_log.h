@@ -143,6 +143,7 @@ record_is_sync(const struct record_entry *entry)
 /* The exports of the recorder, for dlsym(RTLD_DEFAULT, ...). */
 #define RECORDER_BEGIN "nb_recorder_begin"
 #define RECORDER_POINT "nb_recorder_point"
+#define RECORDER_BOOT "nb_recorder_boot"
 
 /** Starts the recording of directory `dir` in the writing process, before it opens anything there.
  * Returns 0 or an errno. */
@@ -151,5 +152,9 @@ typedef int (*recorder_begin_fn)(const char *dir, struct record_log *log,
 /** Call it after an operation has returned and `acked` is updated, or after close: searches
  * mappings for changes and appends a RECORD_POINT. Any thread. */
 typedef void (*recorder_point_fn)(void);
+/** From now on the machine appears to have been started `boots` times more, here and in later
+ * children: the file that has the kernel's boot id has another one for each number. 0: the real
+ * one. Recording or not. With no other thread. */
+typedef void (*recorder_boot_fn)(uint32_t boots);
 
 #endif /* CRASH_SYSCALL_LOG_H */

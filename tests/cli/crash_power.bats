@@ -66,6 +66,13 @@ setup_file()
 	matches "$stderr" 'libmininb-recorder.so was not loaded: LD_PRELOAD is ignored here'
 }
 
+@test "masstree at periodic leaves a prefix, since it learns that the machine was started" {
+	needs_engine masstree
+	mininb 0 crash --power --driver=masstree -o persistent=yes -o log_segment=64KiB --threads=2 \
+		--durability=periodic --rounds=3 --states=30 --file-system=posix --seed=6
+	contains "$output" 'No promise was broken in 90 crashes.'
+}
+
 @test "engines open what they have made before their first write" {
 	local engine seed count=0
 	while read -r engine seed; do

@@ -24,13 +24,14 @@ enum {
 	NAMES,   /* the directory is not */
 	RENAMES, /* a new log is renamed before it is synced */
 	SUMS,    /* records are read back without a look at their checksums */
-	ORDER    /* the log is cut before the snapshot is synced, which is synced then */
+	ORDER,   /* the log is cut before the snapshot is synced, which is synced then */
+	BOOT     /* opens after the machine was started again */
 };
 
 enum { TAME, RECORDING, ALL };
 
 static const struct nb_option options[] = {
-	NB_OPTION_CHOICE("left_out", "none", "none|data|names|renames|sums|order",
+	NB_OPTION_CHOICE("left_out", "none", "none|data|names|renames|sums|order|boot",
 		"the step that is left out"),
 	NB_OPTION_CHOICE("wild", "none", "none|recording|all",
 		"memory that is shared with who tests, to write over: the recording, or where nothing is recorded, all"),
@@ -271,6 +272,38 @@ db_close(struct nb_db *db)
 	return NB_OK;
 }
 
+static ssize_t
+read_all(int fd, char *text, size_t room)
+{
+	ssize_t size = fd >= 0 ? read(fd, text, room) : -1;
+	if (fd >= 0)
+		close(fd);
+	return size;
+}
+
+/** Writes the kernel's boot id to a file, or refuses if that file has another one. */
+static int
+check_boot(const struct nb_db *db)
+{
+	char now[64], then[64];
+	ssize_t size = read_all(
+		open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC), now, 64);
+	ssize_t old = read_all(openat(db->dir, "boot", O_RDONLY | O_CLOEXEC), then, 64);
+	if (size <= 0)
+		return db->host->fail(NB_FAIL, "the machine has no boot id");
+	if (old == size && memcmp(now, then, (size_t)size) == 0)
+		return NB_OK;
+	if (old > 0)
+		return db->host->fail(NB_FAIL, "the machine was started again");
+	int fd = openat(db->dir, "boot", O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	int rc = fd >= 0 && write(fd, now, (size_t)size) == size
+		? sync_of(db, fd, NONE)
+		: db->host->fail(NB_FAIL, "boot cannot be written");
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
@@ -292,6 +325,8 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 			: db->host->fail(NB_FAIL, "there is no log");
 	if (rc == NB_OK)
 		rc = read_files(db);
+	if (rc == NB_OK && db->left_out == BOOT)
+		rc = check_boot(db);
 	if (rc == NB_OK)
 		*out = db;
 	else
