@@ -113,6 +113,10 @@ choose_meta(struct nb_db *db, const struct nb_open_args *args, uint64_t memory)
 	return NB_OK;
 }
 
+/*
+ * The directory of a new log is synced before meta is made. Otherwise a loss of power may leave
+ * meta without the log, since a POSIX file system keeps names in any order until a sync.
+ */
 static int
 open_file(struct nb_db *db, const struct nb_open_args *args)
 {
@@ -120,25 +124,25 @@ open_file(struct nb_db *db, const struct nb_open_args *args)
 	bool is_direct = direct == 1 ||
 		(direct == 0 && args->durability != NB_DUR_PROCESS &&
 			args->durability != NB_DUR_PERIODIC);
-	const char *dir = args->options[LOG_DIR].is_set != 0 ? args->options[LOG_DIR].text
-							     : NULL;
+	bool is_elsewhere = args->options[LOG_DIR].is_set != 0;
+	const char *dir = is_elsewhere ? args->options[LOG_DIR].text : db->path;
 	char path[sizeof(db->path) + 8];
 	bool is_new = db->meta.opening == 0;
 
-	snprintf(path, sizeof(path), "%s/log", dir != NULL ? dir : db->path);
+	snprintf(path, sizeof(path), "%s/log", dir);
 	bool is_there = access(path, F_OK) == 0;
 	if (!is_new && !is_there)
 		return db->host->fail(NB_FAIL,
 			"there is no log of this database at %s; give the log_dir that it was made with",
 			path);
-	if (is_new && is_there && dir != NULL)
+	if (is_new && is_there && is_elsewhere)
 		return db->host->fail(NB_UNSUPPORTED,
 			"%s is the log of another database; remove it, or give another log_dir",
 			path);
 	int rc = file_open(&db->file, db->host, path, is_direct);
-	if (rc != NB_OK || !is_new || dir == NULL || db->durability < NB_DUR_PERIODIC)
+	if (rc != NB_OK || !is_new || db->durability < NB_DUR_PERIODIC)
 		return rc;
-	int error = sync_path(dir); /* that of the database is synced with meta */
+	int error = sync_path(dir);
 	if (error == 0)
 		return NB_OK;
 	file_close(&db->file);

@@ -74,14 +74,14 @@ setup_file()
 }
 
 @test "engines open what they have made before their first write" {
-	local engine seed count=0
-	while read -r engine seed; do
+	local engine seed file_system count=0
+	while read -r engine seed file_system; do
 		"$MININB" engines -d "$engine" >/dev/null 2>&1 || continue
 		mininb 0 crash --power --driver="$engine" --durability=commit --ops=2 --rounds=1 \
-			--states=60 --seed="$seed"
+			--states=60 --seed="$seed" --file-system="$file_system"
 		contains "$output" 'No promise was broken in 60 crashes.'
 		count=$((count + 1))
-	done <<<$'lmdb 1\ntdb 6'
+	done <<<$'lmdb 1 journalled\ntdb 6 journalled\nfaster 5 posix'
 	((count > 0)) || skip 'neither is built'
 }
 
