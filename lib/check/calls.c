@@ -308,8 +308,9 @@ describe_hang(char *text, size_t size, uint64_t timeout_ns)
 			place + strlen("in "), UNITS_NS(held_ns));
 		return;
 	}
-	snprintf(text, size, "it hangs: no end after %s%s%s", UNITS_NS(timeout_ns),
-		longest == NULL ? "" : "; it was ", longest == NULL ? "" : place);
+	snprintf(text, size, "it hangs, or --hang-after is too short here: no end after %s%s%s",
+		UNITS_NS(timeout_ns), longest == NULL ? "" : "; it was ",
+		longest == NULL ? "" : place);
 }
 
 void
