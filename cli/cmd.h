@@ -49,8 +49,8 @@ struct cmd {
 extern const struct cmd *const cmds[];
 
 /* Those that other files name. */
-extern const struct cmd cmd_keys, cmd_put, cmd_get, cmd_load, cmd_matrix, cmd_merge, cmd_run,
-	cmd_replay, cmd_rerun, cmd_vs, cmd_workloads;
+extern const struct cmd cmd_keys, cmd_shuffle, cmd_put, cmd_get, cmd_load, cmd_matrix,
+	cmd_merge, cmd_run, cmd_replay, cmd_rerun, cmd_vs, cmd_workloads;
 
 /** NULL: no action has that name. */
 const struct cmd *

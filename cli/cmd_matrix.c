@@ -32,7 +32,7 @@
 
 static struct own {
 	const char *results;
-	bool is_dry, retries;
+	bool is_dry, retries, keeps_data;
 } own;
 
 #define INTO(name) .into = &own.name
@@ -47,6 +47,9 @@ static const struct option_row own_options[] = {
 	{.name = "retry", .type = OPTION_FLAG, .group = GROUP_COMPARE, .before = "confidence",
 		.decides = true, INTO(retries),
 		.help = "also repeat the runs that failed"},
+	{.name = "keep", .type = OPTION_FLAG, .group = GROUP_COMPARE, .before = "confidence",
+		INTO(keeps_data),
+		.help = "leave the databases of the runs, and print where they are"},
 	{.name = NULL},
 };
 /* clang-format on */
@@ -99,6 +102,14 @@ find_databases(struct matrix *matrix)
 	free(whole);
 	matrix->databases = kept_text("%s/matrix-%.16s", matrix->options->path, name);
 	return STATUS_DONE;
+}
+
+/** Those of a killed matrix, too. */
+static void
+remove_databases(const struct matrix *matrix)
+{
+	if (!matrix->own.keeps_data && nb_tree_remove(matrix->databases) != 0)
+		message_warning("%s", nb_error_text());
 }
 
 /* ---- time ---- */
@@ -208,11 +219,16 @@ run_one_cell(struct matrix *matrix, struct run *run, struct nb_results *results)
 		.label = run->cell->engine,
 		.contestant = run->cell->contestant,
 		.round = run->repetition,
+		.keeps_data = matrix->own.keeps_data,
 		.results = results,
 		.tick = show,
 		.tick_arg = matrix};
 	status = vs_repeat(&repetition);
-	vs_place_destroy(&place);
+	if (!matrix->own.keeps_data)
+		vs_place_destroy(&place);
+	else if (!nb_stop_requested())
+		message_log(NULL, NB_LOG_INFO,
+			kept_text("%s: kept in %s", run->cell->engine, place.directory));
 	return status;
 }
 
@@ -267,8 +283,7 @@ do_runs(struct matrix *matrix)
 		else if (is_pending(matrix, run))
 			status = do_run(matrix, run);
 	}
-	if (nb_tree_remove(matrix->databases) != 0)
-		message_warning("%s", nb_error_text());
+	remove_databases(matrix);
 	if (nb_stop_requested()) {
 		message_error(
 			"interrupted: %zu of %zu runs are left; the same command continues",
@@ -407,7 +422,7 @@ run_matrix(struct matrix *matrix)
 	if (status == STATUS_DONE)
 		status = find_databases(matrix);
 	if (status == STATUS_DONE)
-		status = message_last_failure(nb_tree_remove(matrix->databases));
+		remove_databases(matrix);
 	if (status == STATUS_DONE)
 		status = output_begin(matrix->options);
 	if (status != STATUS_DONE)
@@ -450,7 +465,7 @@ const struct cmd cmd_matrix = {
 		  "status is 1 if a run failed.",
 	.own = {own_options, compare_options},
 	.shares = SHARES_WORKLOAD SHARES_ENGINE
-	"workload load trace speed key-bytes skip-bad procs until-steady settle allow-missing format",
+	"workload load trace speed key-bytes skip-bad procs until-steady settle shuffle allow-missing format",
 	.has_workload = true,
 	.measures = true,
 };

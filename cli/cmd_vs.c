@@ -297,7 +297,7 @@ check_options(const struct options *options, const struct drivers *drivers)
 	if (options->trace != NULL && options->workload == NULL)
 		return message_usage(
 			"vs: --trace needs a database: give the --workload that it was recorded with, or replay it with --load on a new one");
-	return STATUS_DONE;
+	return vs_check(options);
 }
 
 /** Parses "5%" as 0.05: above 0 and up to 1. */
@@ -368,7 +368,7 @@ const struct cmd cmd_vs = {
 		  "runs differ. vs leaves out an engine that fails, and exits with status 1.",
 	.own = {own_options, compare_options},
 	.shares = SHARES_WORKLOAD SHARES_ENGINE
-	"workload load trace speed key-bytes skip-bad procs until-steady settle allow-missing format",
+	"workload load trace speed key-bytes skip-bad procs until-steady settle shuffle allow-missing format",
 	.has_workload = true,
 	.measures = true,
 	.is_repeatable = true,

@@ -180,6 +180,8 @@ write_settings(FILE *text, const struct cell *cell, const char *engine)
 	size_t count = vs_steps(&cell->options, steps);
 	int status = STATUS_DONE;
 	fprintf(text, "mininb %s\n%s", nb_version(), engine);
+	if (cell->options.is_shuffled)
+		fprintf(text, "shuffle\n");
 	for (size_t i = 0; i < count && status == STATUS_DONE; i++) {
 		add_step(text, &cell->options, steps[i]);
 		status = add_job(text, &cell->options, steps[i]);
@@ -269,6 +271,8 @@ make_cell(struct cell *cell, const struct nb_matrix *matrix, size_t index,
 	struct line line = make_line(matrix, index, options);
 	struct drivers drivers;
 	int status = options_parse(&cell->options, (int)line.count, line.words);
+	if (status == STATUS_DONE)
+		status = vs_check(&cell->options);
 	if (status == STATUS_DONE)
 		status = read_drivers(&drivers, matrix, &cell->options);
 	if (status != STATUS_DONE)

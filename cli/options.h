@@ -48,7 +48,7 @@ struct options {
 	uint64_t help;                                         /* HELP_* */
 	double value_ratio, verify_rate, speed, confidence;
 	bool is_pinned, allows_missing, is_fresh, is_folded, is_quiet, wants_version, skips_bad,
-		is_array, is_strict, is_cold, has_hardware, is_forced;
+		is_array, is_strict, is_cold, is_shuffled, has_hardware, is_forced;
 	bool is_rank;            /* the child of a rank, or its rank: see ranks.h */
 	bool given[OPTIONS_MAX]; /* by the place in option_table() */
 };

@@ -236,6 +236,9 @@ static const struct option_row common_options[] = {
 		.detail = "As root, mininb drops all caches of the kernel; otherwise it evicts "
 			"the files of the database. The result contains how much of the "
 			"database was in memory when the first operation began."},
+	{.name = "shuffle", .type = OPTION_FLAG, .group = GROUP_MEASURE, .decides = true,
+		FIELD(is_shuffled),
+		.help = "get the keys in another random order than put stored them"},
 	{.name = "allow-missing", .type = OPTION_FLAG, .group = GROUP_MEASURE,
 		FIELD(allows_missing),
 		.help = "do not fail if a key is missing"},

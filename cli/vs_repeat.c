@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One repetition of vs or cell of a matrix: load and run of the workload, put and get of keys, or a replay.
+ * One repetition of vs or cell of a matrix: load and run of the workload, put and get of keys,
+ * or a replay.
  *
  * Each step is this program again, with the same options, so it measures the same as a command
  * by hand; it writes its results to a file. A new process has its own heap and no pages of an
- * earlier engine; a new directory has no data. The report of a step is dropped; its standard
- * error is shown if it fails.
+ * earlier engine; a new directory has no data. The report of a step is dropped; its warnings
+ * and errors are shown.
  *
  * Meanwhile this process sleeps, except for one look a second.
  */
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,7 +38,7 @@
 #include "output.h"
 #include "progress.h"
 
-enum { PATH_SIZE = 4400 };
+enum { PATH_SIZE = 4400, COPY_BYTES = 16 << 20 };
 
 /** Removes a tree in the directory of vs_place_create(); it may not exist. */
 static void
@@ -138,11 +140,14 @@ words_of(const struct vs_repetition *repetition, const struct cmd *action)
 	add_word(&words, kept_text("%s", action->name));
 	add_typed(&words, options, action);
 	add_word(&words, kept_text("--quiet"));
-	if (place->keys[0] != '\0')
+	bool is_shuffled = action == &cmd_shuffle || action == &cmd_get;
+	if (is_shuffled && place->shuffled[0] != '\0')
+		add_word(&words, kept_text("--keys=%s", place->shuffled));
+	else if (place->keys[0] != '\0')
 		add_word(&words, kept_text("--keys=%s", place->keys));
 	else if (options_were_given(options, "keys"))
 		add_word(&words, kept_text("--keys=%s", options->keys));
-	if (action == &cmd_keys)
+	if (action == &cmd_keys || action == &cmd_shuffle)
 		return words.items;
 	add_word(&words, kept_text("--driver=%s", options->driver));
 	add_word(&words, kept_text("--path=%s", database));
@@ -181,14 +186,14 @@ look(void *arg, bool is_stopping)
 	return INTERRUPT_LOOK_MS;
 }
 
-/** Shows its standard error, each line indented, and appends its first message to `end`. */
+/** Shows its standard error, each line indented. If it failed, appends the first to `end`. */
 static void
-show_errors(int errors, char *end, size_t size)
+show_errors(int errors, bool has_failed, char *end, size_t size)
 {
 	static const char begin[] = "mininb: ";
 	FILE *file = lseek(errors, 0, SEEK_SET) == 0 ? fdopen(dup(errors), "r") : NULL;
 	char line[2048];
-	bool has_reason = false;
+	bool has_reason = !has_failed;
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
 		size_t length = strcspn(line, "\n"), used = strlen(end);
 		line[length] = '\0';
@@ -235,10 +240,11 @@ run_step(const struct vs_repetition *repetition, const struct cmd *action, char 
 	int status = interrupt_wait(pid, look, (void *)repetition);
 	if (!nb_stop_requested())
 		rc = WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_FAILED;
-	if (rc != STATUS_DONE && rc != STATUS_INTERRUPTED) {
+	bool has_failed = rc != STATUS_DONE && rc != STATUS_INTERRUPTED;
+	if (has_failed)
 		report_failure(repetition, action, status, end, size);
-		show_errors(errors, end, size);
-	}
+	if (rc != STATUS_INTERRUPTED)
+		show_errors(errors, has_failed, end, size);
 	close(errors);
 	return rc;
 }
@@ -308,7 +314,8 @@ vs_repeat(const struct vs_repetition *repetition)
 		rc = nb_results_append(repetition->results, results);
 	}
 	nb_results_delete(results);
-	remove_tree(database);
+	if (!repetition->keeps_data)
+		remove_tree(database);
 	int kept = message_last_failure(rc);
 	return status == STATUS_DONE ? kept : status;
 }
@@ -341,16 +348,70 @@ vs_draw_order(size_t *order, size_t count, uint64_t seed, uint32_t round)
 
 /* ---- places ---- */
 
+int
+vs_check(const struct options *options)
+{
+	if (!options->is_shuffled || (!has_workload(options) && !has_trace(options)))
+		return STATUS_DONE;
+	return message_usage(
+		"--shuffle is for put and get of keys; a workload or trace has an order of its own");
+}
+
+/** Copies the keys that put uses: only their first `count`. */
+static int
+copy_keys(const char *to, const char *from, const struct options *options)
+{
+	uint64_t left = options->count * options->key_size;
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	if (in < 0)
+		return message_failed("--keys: %s: %s", from, strerror(errno));
+	int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	ssize_t copied = out < 0 ? -1 : 1;
+	while (copied > 0 && left > 0 && !nb_stop_requested()) {
+		size_t most = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
+		copied = sendfile(out, in, NULL, most);
+		left -= copied > 0 ? (uint64_t)copied : 0;
+	}
+	int failure = errno;
+	close(in);
+	if (out >= 0 && close(out) != 0 && copied >= 0) {
+		failure = errno;
+		copied = -1;
+	}
+	return copied < 0 ? message_failed("cannot copy the keys %s to %s: %s", from, to,
+				    strerror(failure))
+			  : STATUS_DONE;
+}
+
+/** A copy of the keys, in another order. */
+static int
+shuffle_keys(struct vs_place *place, const struct vs_repetition *repetition)
+{
+	char end[160];
+	const struct options *options = repetition->options;
+	if (!options->is_shuffled)
+		return STATUS_DONE;
+	snprintf(place->shuffled, sizeof(place->shuffled), "%s/shuffled.bin", place->directory);
+	int status = copy_keys(
+		place->shuffled, place->keys[0] != '\0' ? place->keys : options->keys, options);
+	return status == STATUS_DONE ? run_step(repetition, &cmd_shuffle, end, sizeof(end))
+				     : status;
+}
+
 /** Makes the key file, unless the user has one. */
 static int
 make_keys(struct vs_place *place, const struct options *options)
 {
 	char end[160];
-	if (has_workload(options) || has_trace(options) || options_were_given(options, "keys"))
-		return STATUS_DONE;
-	snprintf(place->keys, sizeof(place->keys), "%s/keys.bin", place->directory);
+	int status = STATUS_DONE;
 	struct vs_repetition repetition = {.place = place, .options = options, .label = "vs"};
-	return run_step(&repetition, &cmd_keys, end, sizeof(end));
+	if (has_workload(options) || has_trace(options))
+		return STATUS_DONE;
+	if (!options_were_given(options, "keys")) {
+		snprintf(place->keys, sizeof(place->keys), "%s/keys.bin", place->directory);
+		status = run_step(&repetition, &cmd_keys, end, sizeof(end));
+	}
+	return status == STATUS_DONE ? shuffle_keys(place, &repetition) : status;
 }
 
 int

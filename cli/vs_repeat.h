@@ -2,6 +2,7 @@
 #ifndef CLI_VS_REPEAT_H
 #define CLI_VS_REPEAT_H
 /** One repetition of vs or cell of a matrix: an engine on new data, a process for each step. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@ struct options;
 struct vs_place {
 	char directory[4096]; /* a new directory in --path; removed at the end */
 	char keys[4200];      /* "": the keys that the user named */
+	char shuffled[4200];  /* the keys in the order of get; "": in that of put */
 };
 
 /** Returns an exit status; after a failure, which was reported, there is nothing to remove. */
@@ -21,6 +23,10 @@ vs_place_create(struct vs_place *place, const struct options *options);
 
 void
 vs_place_destroy(struct vs_place *place);
+
+/** Whether --shuffle has keys to shuffle; a usage error was reported. */
+int
+vs_check(const struct options *options);
 
 enum { VS_STEPS = 2 };
 
@@ -38,6 +44,7 @@ struct vs_repetition {
 	const char *label;             /* of the contestant */
 	uint32_t contestant;           /* its place on the command line, from 1 */
 	uint32_t round;                /* from 1 */
+	bool keeps_data;               /* leave the database where it is */
 	struct nb_results *results;    /* to append to */
 	void (*tick)(void *arg);       /* called about once a second */
 	void *tick_arg;

@@ -6,7 +6,7 @@ load helper
 
 actions='keys put shuffle get delete load run replay workloads engines check crash serve new-engine convert
 	report merge rerun explain compare vs matrix gate'
-options='action path driver klen vlen keys report-interval count threads depth batch-bytes memory option durability
+options='action path driver shuffle klen vlen keys report-interval count threads depth batch-bytes memory option durability
 	cache seed value-ratio verify-rate settle clock latency pin allow-missing fold quiet only format fresh
 	servers hang-after op-timeout workload set version help from to from-format to-format key-bytes bare-as skip-bad
 	phase load trace speed array record procs interval checkpoint-every start-at until-steady sweep slo experiments transport

@@ -86,6 +86,39 @@ names()
 	contains "$output" 'leveldb block_size=16KiB, repetition 1'
 }
 
+# The digests of the keys that each run of $1 put and got.
+digests()
+{
+	local file
+	for file in "$1"/*.json; do
+		"$MININB" report "$file" | sed -n 's/^Stream digest *: //p'
+	done | sort
+}
+
+@test "--shuffle gets the keys in another order, and --keep leaves the databases" {
+	printf '%s\n' '[matrix]' "driver = memory, $(plugin keeper)" '[options]' 'count = 100' \
+		>plan.ini
+	mininb 0 matrix plan.ini --results=plain --quiet
+	mininb 0 matrix plan.ini --results=r --shuffle --keep
+	has_lines "$(digests r)" 4
+	has_lines "$(digests r | uniq)" 2
+	has_lines "$(sort -u <(digests plain) <(digests r))" 3 # they put the same
+	matches "$stderr" 'keeper: kept in ./nb/matrix-[^/]+/vs-'
+	mininb 0 matrix plan.ini --results=r --shuffle --keep
+	has_lines "$(find nb -name shuffled.bin)" 2
+	[[ -n $(find nb -path '*/db2/keeper/log') ]]
+	refuses '--shuffle is for put and get of keys' vs -d memory,null --shuffle -w ycsb-a
+	mininb 2 matrix plan.ini --results=r --shuffle -w ycsb-a
+	contains "$stderr" '--shuffle is for put and get of keys'
+}
+
+@test "a warning of a run that succeeds is shown" {
+	printf '%s\n' '[matrix]' "driver = $(plugin faulty)" '[options]' 'count = 100' \
+		'option = how=log' 'option = number=50' >plan.ini
+	mininb 0 matrix plan.ini --results=r --quiet
+	contains "$stderr" '  mininb: warning: repeated 999 times: the same text'
+}
+
 @test "a damaged, foreign or missing file is not done" {
 	plan 1
 	mininb 0 matrix plan.ini --results=r --quiet
