@@ -1,48 +1,93 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What extra/run.sh computes by itself: the time left, and the width of its table.
-# shellcheck disable=SC1091,SC2034,SC2154
+# extra/run.sh: the classic run as a matrix. Its build directory here has nothing to build.
+# shellcheck disable=SC2154
 load helper
 
-# Take the functions named from extra/run.sh, which runs as soon as it is sourced.
-take()
+# Run the script, which must exit with $1; $output is its stdout, $stderr its stderr.
+script()
 {
-	local extra=$BATS_TEST_DIRNAME/../../extra name text
-	. "$extra/common.sh"
-	for name; do
-		text=$(sed -n "/^$name()/,/^}/p" "$extra/run.sh")
-		[[ -n $text ]]
-		eval "$text"
+	local status_wanted=$1
+	shift
+	mkdir -p built/cli
+	printf 'build all: phony\n' >built/build.ninja
+	ln -sf "$MININB" built/cli/mininb
+	run "-$status_wanted" --separate-stderr "$BATS_TEST_DIRNAME/../../extra/run.sh" \
+		--no-setup --build=built -p db "$@"
+}
+
+needs_ninja()
+{
+	command -v ninja >/dev/null || skip 'ninja is not installed'
+}
+
+@test "engines put and get the same keys in two orders, and a page, tables and reports remain" {
+	needs_ninja
+	script 0 -d "memory,$(plugin keeper)" -c 200 --klen 8
+	contains "$output" 'put   memory     1 '
+	contains "$output" 'get   keeper     1 '
+	local out
+	out=$(echo results/*)
+	matches "$output" "Page: ./$out/report.html"
+	[[ -s $out/report.html && -s $out/report.md && -s $out/machine.txt && -s $out/keys.txt ]]
+	contains "$output" "$(<"$out/table.txt")"
+	contains "$(<"$out/keeper.txt")" 'Action: get'
+	local run digests=()
+	for run in memory keeper; do
+		digests+=("$(grep '^Stream digest' "$out/$run.txt" | paste -sd ' ')")
 	done
+	equals "${digests[0]}" "${digests[1]}"
+	matches "${digests[0]}" ': ([0-9a-f]+) .*: ([0-9a-f]+)$'
+	[[ ${BASH_REMATCH[1]} != "${BASH_REMATCH[2]}" ]]
+	[[ ! -e db ]]
 }
 
-@test "steps of less than a second count for the time left" {
-	take time_left step_end
-	local -A kind_ms=() kind_count=()
-	local total=14 now=${EPOCHREALTIME/./}
-	local plan=(put get put get put get put get put get put get put get)
-	local began=$((now - 400000))
-	started=${began:0:-6}.${began: -6} # 0.4 s ago
-	step_end yes
-	matches "$(time_left 0)" '^about [1-9][0-9hms ]* left, if a get costs what a put does$'
-
-	kind_ms[put]=30
-	equals "$(time_left 0)" 'less than 1s left, if a get costs what a put does'
-	kind_ms[put]=60000
-	kind_ms[get]=2600
-	kind_count[get]=1
-	plan=(put get)
-	equals "$(time_left 57)" 'about 6s left' # 3 of the put, 2.6 of the get
+@test "an interrupted run continues, and a complete one is repeated in a new directory" {
+	needs_ninja
+	script 0 -d memory,null -c 100
+	local out files
+	out=$(echo results/*)
+	rm "$out/index.html" "$(realpath "$out/null.json")"
+	files=$(stat -Lc '%i %y' "$out/memory.json")
+	script 0 -d memory,null -c 100
+	contains "$stderr" "continuing the run in ./$out"
+	equals "$(echo results/*)" "$out"
+	equals "$(stat -Lc '%i %y' "$out/memory.json")" "$files"
+	script 0 -d memory,null -c 100
+	has_lines "$(ls results)" 2
 }
 
-@test "the table of all engines cuts long notes" {
-	take first_table
-	local long
-	long=$(printf 'e%.0s' {1..300})
-	printf '%s\n' '| engine | ops/s | notes |' '|---|---:|---|' '| a | 1 | ok |' \
-		"| b | 2 | $long |" '' '| another | table |' >report.md
-	run -0 first_table report.md
-	equals "${#lines[@]}" 4
-	equals "${lines[0]}" "| engine | ops/s | $(printf '%-40s' notes) |"
-	equals "${lines[3]}" "| b | 2 | ${long:0:37}... |"
+@test "one engine prints its report, and its options, keys and database are those given" {
+	needs_ninja
+	mininb 0 keys -c 50 -k 8
+	local sum
+	sum=$(<keys.bin sha256sum)
+	script 0 -d "$(plugin keeper)" -c 50 -k 8 --keys keys.bin --keep -- --verify-rate=1
+	contains "$output" 'Verified          : 50 of 50 '
+	equals "$(sha256sum <keys.bin)" "$sum"
+	contains "$(cat results/*/keys.txt)" "${sum%% *}"
+	matches "$stderr" 'keeper: kept in (db/matrix-[0-9a-f]+/vs-[A-Za-z0-9]+)'
+	local place=${BASH_REMATCH[1]}
+	[[ -e $place/db1/keeper/log ]]
+	equals "$(cmp -s keys.bin "$place/shuffled.bin" || echo 'other order')" 'other order'
+	equals "$(od -An -v -tx8 -w8 <"$place/shuffled.bin" | sort)" \
+		"$(od -An -v -tx8 -w8 <keys.bin | sort)"
+}
+
+@test "an engine that fails costs only its own run; wrong options are found before all" {
+	needs_ninja
+	script 1 -d "$(plugin crashes),memory" -c 50
+	contains "$output" 'failed: crashes, repetition 1: put ended with status 1: '
+	contains "$output" 'get   memory  '
+	rm -r results
+	script 1 -d "$(plugin no_entry),memory" -c 50
+	contains "$stderr" 'run.sh: '
+	contains "$output" 'get   memory  '
+	rm -r results
+	script 2 -d memori -c 50
+	contains "$stderr" "did you mean 'memory'"
+	script 2 -d memory -c many
+	script 2 --hang 3
+	contains "$stderr" 'unknown option --hang'
+	[[ ! -e results && ! -e db ]]
 }
