@@ -3,16 +3,10 @@
  * Values of the keys of jobs, read from text into their fields and written back. A refused text
  * leaves the field as it was.
  *
- * Shares of a mix are decimals on any scale: percent, or how often each kind was counted. They
- * are kept as whole weights, all of a group on one scale, which is the smallest power of ten
- * that leaves no fraction. So 99.5 and 0.5 are 995 and 5, and counts of a trace stay what they
- * are. Rejected: doubles with a sum of 1, because a stratum of the mix would depend on rounding.
- *
  * Numbers are written whole and not rounded to a suffix, reals with as many digits as bring them
- * back. Sizes and rates are written as they were typed, because a reader of the job wants to see
- * the name of a histogram or a schedule that came from a file.
+ * back.
  */
-#include "workload/job.h"
+#include "workload/job_type.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,14 +15,12 @@
 
 #include "base/c_locale.h"
 #include "base/error.h"
-#include "workload/sizes.h"
 #include "workload/tao_job.h"
 
 enum {
-	SHARE_SCALE_MAX = 10000, /* four decimals */
-	CPU_MAX = 1023,          /* of glibc's cpu_set_t */
-	WORDS_MAX = 16,          /* of a choice */
-	WORD_SIZE = 128          /* of all words of a choice */
+	CPU_MAX = 1023, /* of glibc's cpu_set_t */
+	WORDS_MAX = 16, /* of a choice */
+	WORD_SIZE = 128 /* of all words of a choice */
 };
 
 static bool
@@ -54,16 +46,16 @@ job_value_real_text(char *buf, size_t size, double real)
 	c_locale_leave(before);
 }
 
-static void
-write_real(FILE *to, const char *before, double real)
+void
+job_write_real(FILE *to, const char *before, double real)
 {
 	char text[64];
 	job_value_real_text(text, sizeof(text), real);
 	fprintf(to, "%s%s", before, text);
 }
 
-static void *
-field_of(const struct job_key *key, const void *object)
+void *
+job_field(const struct job_key *key, const void *object)
 {
 	return (char *)object + key->offset;
 }
@@ -71,7 +63,7 @@ field_of(const struct job_key *key, const void *object)
 static char *
 text_of(const struct job_key *key, const void *object)
 {
-	return *(char **)field_of(key, object);
+	return *(char **)job_field(key, object);
 }
 
 /* ---- numbers ---- */
@@ -80,20 +72,20 @@ static void
 store(const struct job_key *key, void *object, uint64_t value)
 {
 	if (key->width == sizeof(uint32_t))
-		*(uint32_t *)field_of(key, object) = (uint32_t)value;
+		*(uint32_t *)job_field(key, object) = (uint32_t)value;
 	else
-		*(uint64_t *)field_of(key, object) = value;
+		*(uint64_t *)job_field(key, object) = value;
 }
 
-static uint64_t
-load(const struct job_key *key, const void *object)
+uint64_t
+job_load(const struct job_key *key, const void *object)
 {
-	return key->width == sizeof(uint32_t) ? *(uint32_t *)field_of(key, object)
-					      : *(uint64_t *)field_of(key, object);
+	return key->width == sizeof(uint32_t) ? *(uint32_t *)job_field(key, object)
+					      : *(uint64_t *)job_field(key, object);
 }
 
-static int
-check_number(const struct job_key *key, uint64_t number, const char *text)
+int
+job_check_number(const struct job_key *key, uint64_t number, const char *text)
 {
 	if (number >= key->min && number <= key->max)
 		return NB_OK;
@@ -102,39 +94,47 @@ check_number(const struct job_key *key, uint64_t number, const char *text)
 		key->type == JOB_BYTES ? " bytes" : "");
 }
 
-static int
-parse_number(uint64_t *out, const struct job_key *key, const char *text)
+int
+job_parse_number(uint64_t *out, const struct job_key *key, const char *text)
 {
 	int rc = key->type == JOB_BYTES    ? nb_parse_bytes(out, text)
 		: key->type == JOB_THREADS ? nb_parse_threads(out, text)
 					   : nb_parse_count(out, text);
-	return rc == NB_OK ? check_number(key, *out, text) : rc;
+	return rc == NB_OK ? job_check_number(key, *out, text) : rc;
 }
 
 static int
 set_number(const struct job_key *key, void *object, const char *text)
 {
 	uint64_t number;
-	int rc = parse_number(&number, key, text);
+	int rc = job_parse_number(&number, key, text);
 	if (rc == NB_OK)
 		store(key, object, number);
 	return rc;
 }
 
-static void
-write_number(FILE *to, const struct job_key *key, const void *object)
+int
+job_number_check(const struct job_key *key, const void *object)
 {
-	fprintf(to, "%" PRIu64, load(key, object));
+	char text[32];
+	snprintf(text, sizeof(text), "%" PRIu64, job_load(key, object));
+	return job_check_number(key, job_load(key, object), text);
+}
+
+void
+job_number_write(FILE *to, const struct job_key *key, const void *object)
+{
+	fprintf(to, "%" PRIu64, job_load(key, object));
 }
 
 static int
 set_time(const struct job_key *key, void *object, const char *text)
 {
-	return nb_parse_time(field_of(key, object), text);
+	return nb_parse_time(job_field(key, object), text);
 }
 
-static void
-print_time(FILE *to, uint64_t ns)
+void
+job_write_duration(FILE *to, uint64_t ns)
 {
 	static const struct {
 		const char *name;
@@ -150,7 +150,7 @@ print_time(FILE *to, uint64_t ns)
 static void
 write_time(FILE *to, const struct job_key *key, const void *object)
 {
-	print_time(to, load(key, object));
+	job_write_duration(to, job_load(key, object));
 }
 
 static int
@@ -173,14 +173,23 @@ set_real(const struct job_key *key, void *object, const char *text)
 	if (rc == NB_OK)
 		rc = check_real(key, real, text);
 	if (rc == NB_OK)
-		*(double *)field_of(key, object) = real;
+		*(double *)job_field(key, object) = real;
 	return rc;
 }
 
 static void
 write_real_field(FILE *to, const struct job_key *key, const void *object)
 {
-	write_real(to, "", *(double *)field_of(key, object));
+	job_write_real(to, "", *(double *)job_field(key, object));
+}
+
+static int
+check_real_field(const struct job_key *key, const void *object)
+{
+	char text[64];
+	double real = *(double *)job_field(key, object);
+	job_value_real_text(text, sizeof(text), real);
+	return check_real(key, real, text);
 }
 
 static int
@@ -193,22 +202,22 @@ set_range(const struct job_key *key, void *object, const char *text)
 		return error_set(NB_ERR_USAGE, "'%.*s' is not MIN..MAX", JOB_QUOTE_MAX, text);
 	snprintf(first, sizeof(first), "%.*s", (int)length, text);
 	uint64_t range[2];
-	int rc = parse_number(&range[0], key, first);
+	int rc = job_parse_number(&range[0], key, first);
 	range[1] = range[0];
 	if (rc == NB_OK && dots != NULL)
-		rc = parse_number(&range[1], key, dots + 2);
+		rc = job_parse_number(&range[1], key, dots + 2);
 	if (rc == NB_OK && range[0] > range[1])
 		rc = error_set(
 			NB_ERR_USAGE, "'%s': the first number must not be the larger", text);
 	if (rc == NB_OK)
-		memcpy(field_of(key, object), range, sizeof(range));
+		memcpy(job_field(key, object), range, sizeof(range));
 	return rc;
 }
 
 static void
 write_range(FILE *to, const struct job_key *key, const void *object)
 {
-	const uint64_t *range = field_of(key, object);
+	const uint64_t *range = job_field(key, object);
 	fprintf(to, "%" PRIu64, range[0]);
 	if (range[1] != range[0])
 		fprintf(to, "..%" PRIu64, range[1]);
@@ -238,7 +247,7 @@ write_warmup(FILE *to, const struct job_key *key, const void *object)
 	if (group->warmup_count > 0)
 		fprintf(to, "%" PRIu64, group->warmup_count);
 	else if (group->warmup_ns > 0)
-		print_time(to, group->warmup_ns);
+		job_write_duration(to, group->warmup_ns);
 }
 
 /* ---- words and texts ---- */
@@ -282,12 +291,12 @@ print_choice(FILE *to, const struct job_key *key, uint64_t value)
 static void
 write_choice(FILE *to, const struct job_key *key, const void *object)
 {
-	print_choice(to, key, load(key, object));
+	print_choice(to, key, job_load(key, object));
 }
 
 /** The arrivals that were asked for hold if there is a rate. */
-static void
-settle_arrivals(struct nb_group *group)
+void
+job_settle_arrivals(struct nb_group *group)
 {
 	uint32_t asked = group->arrivals_asked;
 	group->arrivals = group->rate_count == 0 ? NB_ARRIVAL_CLOSED
@@ -300,8 +309,19 @@ set_arrivals(const struct job_key *key, void *object, const char *text)
 {
 	int rc = set_choice(key, object, text);
 	if (rc == NB_OK)
-		settle_arrivals(object);
+		job_settle_arrivals(object);
 	return rc;
+}
+
+static int
+check_choice(const struct job_key *key, const void *object)
+{
+	char buf[WORD_SIZE];
+	const char *words[WORDS_MAX];
+	uint64_t choice = job_load(key, object);
+	return choice < words_of(key, buf, words)
+		? NB_OK
+		: error_set(NB_ERR_USAGE, "unknown choice %" PRIu64, choice);
 }
 
 /** What was asked for, also if there is no rate. */
@@ -314,8 +334,8 @@ write_arrivals(FILE *to, const struct job_key *key, const void *object)
 }
 
 /** NULL clears it. */
-static int
-replace_text(char **field, const char *text)
+int
+job_replace_text(char **field, const char *text)
 {
 	char *copy = text != NULL ? strdup(text) : NULL;
 	if (text != NULL && copy == NULL)
@@ -330,7 +350,7 @@ set_text(const struct job_key *key, void *object, const char *text)
 {
 	if (text[0] == '\0' && key->min > 0)
 		return error_set(NB_ERR_USAGE, "%s must not be empty", key->said.arg);
-	return replace_text(field_of(key, object), text[0] != '\0' ? text : NULL);
+	return job_replace_text(job_field(key, object), text[0] != '\0' ? text : NULL);
 }
 
 static void
@@ -346,14 +366,14 @@ set_prefix(const struct job_key *key, void *object, const char *text)
 	if (strlen(text) >= key->width)
 		return error_set(NB_ERR_USAGE, "'%.*s' is too long; allowed: up to %zu bytes",
 			JOB_QUOTE_MAX, text, key->width - 1);
-	strncpy(field_of(key, object), text, key->width);
+	strncpy(job_field(key, object), text, key->width);
 	return NB_OK;
 }
 
 static void
 write_prefix(FILE *to, const struct job_key *key, const void *object)
 {
-	fprintf(to, "%.*s", (int)key->width, (char *)field_of(key, object));
+	fprintf(to, "%.*s", (int)key->width, (char *)job_field(key, object));
 }
 
 /** One CPU of a list; returns what follows it, or NULL. */
@@ -389,14 +409,23 @@ set_cpus(const struct job_key *key, void *object, const char *text)
 {
 	bool is_any = strcmp(text, "any") == 0;
 	int rc = is_any ? NB_OK : job_value_check_cpus(text);
-	return rc == NB_OK ? replace_text(field_of(key, object), is_any ? NULL : text) : rc;
+	return rc == NB_OK ? job_replace_text(job_field(key, object), is_any ? NULL : text)
+			   : rc;
+}
+
+static int
+set_graph(const struct job_key *key, void *object, const char *text)
+{
+	(void)key;
+	return tao_job_set_graph(object, text);
 }
 
 /* ---- shards ---- */
 
 static int
-check_shard(const struct job_key *key, const struct nb_job *job)
+check_shard(const struct job_key *key, const void *object)
 {
+	const struct nb_job *job = object;
 	uint32_t shards = job->shards > 0 ? job->shards : 1;
 	if (shards > key->max)
 		return error_set(
@@ -425,7 +454,7 @@ set_shard(const struct job_key *key, void *object, const char *text)
 		.shards = shards > 0 && shards <= key->max ? (uint32_t)shards : UINT32_MAX};
 	int rc = check_shard(key, &wanted);
 	if (rc == NB_OK)
-		memcpy(field_of(key, object), &wanted.shard, 2 * sizeof(wanted.shard));
+		memcpy(job_field(key, object), &wanted.shard, 2 * sizeof(wanted.shard));
 	return rc;
 }
 
@@ -463,7 +492,7 @@ static void
 write_latency(FILE *to, const struct job_key *key, const void *object)
 {
 	char text[JOB_LATENCY_SIZE];
-	fputs(job_latency_text((uint32_t)load(key, object), text), to);
+	fputs(job_latency_text((uint32_t)job_load(key, object), text), to);
 }
 
 const char *
@@ -475,265 +504,34 @@ job_latency_text(uint32_t latency, char text[JOB_LATENCY_SIZE])
 					      : text;
 }
 
-/* ---- shares ---- */
-
-/** In units of 1/SHARE_SCALE_MAX. */
-static int
-parse_share(uint64_t *out, const char *text)
-{
-	uint64_t whole = 0;
-	int rc = nb_parse_count(&whole, text);
-	if (rc == NB_OK && whole > UINT32_MAX)
-		return error_set(NB_ERR_USAGE, "%s is too large; allowed: 0 to %" PRIu32, text,
-			UINT32_MAX);
-	*out = whole * SHARE_SCALE_MAX;
-	size_t length = strlen(text);
-	if (rc == NB_OK || length == 0 || length >= 32 ||
-		text[strspn(text, "0123456789.")] != '\0')
-		return rc;
-	char scaled[40];
-	snprintf(scaled, sizeof(scaled), "%se4", text);
-	if (nb_parse_count(out, scaled) != NB_OK)
-		return error_set(
-			NB_ERR_USAGE, "'%s' is not a number of at most four decimals", text);
-	return NB_OK;
-}
-
-static int
-set_share(const struct job_key *key, void *object, const char *text)
-{
-	struct nb_group *group = object;
-	uint64_t weights[NB_KINDS_MAX], share, divisor = 1;
-	uint64_t scale = group->weight_scale > 0 ? group->weight_scale : 1;
-	int rc = parse_share(&share, text);
-	if (rc != NB_OK)
-		return rc;
-	size_t set = (key->offset - offsetof(struct nb_group, weights)) / sizeof(uint32_t);
-	for (size_t i = 0; i < NB_KINDS_MAX; i++)
-		weights[i] = i == set ? share : group->weights[i] * (SHARE_SCALE_MAX / scale);
-	for (bool is_whole = true; divisor < SHARE_SCALE_MAX; divisor *= 10) {
-		for (size_t i = 0; i < NB_KINDS_MAX; i++)
-			is_whole &= weights[i] % (divisor * 10) == 0;
-		if (!is_whole)
-			break;
-	}
-	for (size_t i = 0; i < NB_KINDS_MAX; i++) {
-		if (weights[i] / divisor > UINT32_MAX)
-			return error_set(NB_ERR_USAGE,
-				"'%s' and the other shares are too far apart for their decimals",
-				text);
-	}
-	for (size_t i = 0; i < NB_KINDS_MAX; i++)
-		group->weights[i] = (uint32_t)(weights[i] / divisor);
-	group->weight_scale = (uint32_t)(SHARE_SCALE_MAX / divisor);
-	return NB_OK;
-}
-
-static void
-write_share(FILE *to, const struct job_key *key, const void *object)
-{
-	const struct nb_group *group = object;
-	uint64_t scale = group->weight_scale > 0 ? group->weight_scale : 1;
-	uint64_t weight = load(key, object), fraction = weight % scale;
-	fprintf(to, "%" PRIu64 "%s", weight / scale, fraction > 0 ? "." : "");
-	for (; fraction > 0; fraction = fraction * 10 % scale)
-		fprintf(to, "%" PRIu64, fraction * 10 / scale);
-}
-
-/* ---- sizes and rates, which others parse ---- */
-
-static int
-set_sizes(const struct job_key *key, void *object, const char *text)
-{
-	struct nb_job *job = object;
-	struct nb_sizes sizes = {0};
-	(void)key;
-	int rc = nb_sizes_parse(&sizes, text);
-	if (rc == NB_OK)
-		rc = replace_text(&job->values_text, text);
-	if (rc != NB_OK) {
-		nb_sizes_destroy(&sizes);
-		return rc;
-	}
-	nb_sizes_destroy(&job->values);
-	job->values = sizes;
-	return NB_OK;
-}
-
-static void
-print_sizes(FILE *to, const struct nb_sizes *sizes)
-{
-	if (sizes->kind != NB_SIZE_FIXED)
-		fprintf(to, "%s:", sizes_law_name(sizes->kind));
-	if (sizes->kind == NB_SIZE_NORMAL || sizes->kind == NB_SIZE_PARETO) {
-		write_real(to, "", sizes->a);
-		write_real(to, ",", sizes->b);
-		fputc(',', to);
-	}
-	fprintf(to, "%" PRIu64, sizes->min);
-	if (sizes->kind != NB_SIZE_FIXED)
-		fprintf(to, "..%" PRIu64, sizes->max);
-	if (sizes->kind == NB_SIZE_ZIPFIAN)
-		write_real(to, ",", sizes->a);
-}
-
-/** As typed, or made from sizes that a program has set. */
-static void
-write_sizes(FILE *to, const struct job_key *key, const void *object)
-{
-	const struct nb_job *job = object;
-	(void)key;
-	if (job->values_text != NULL)
-		fputs(job->values_text, to);
-	else
-		print_sizes(to, &job->values);
-}
-
-/** A histogram is rejected: a group owns no tables. */
-static int
-check_items(const struct job_key *key, const struct nb_sizes *sizes, const char *text)
-{
-	if (sizes->kind == NB_SIZE_HISTOGRAM)
-		return error_set(NB_ERR_USAGE,
-			"a histogram cannot be used; use uniform, zipfian, normal or pareto");
-	int rc = sizes_check(sizes);
-	if (rc == NB_OK)
-		rc = check_number(key, sizes->min, text);
-	return rc == NB_OK ? check_number(key, sizes->max, text) : rc;
-}
-
-/** A number, or a law of numbers. */
-static int
-parse_items(struct nb_sizes *sizes, const struct job_key *key, const char *text)
-{
-	*sizes = (struct nb_sizes){0};
-	if (strchr(text, ':') == NULL) {
-		int rc = parse_number(&sizes->max, key, text);
-		sizes->min = sizes->max;
-		return rc;
-	}
-	int rc = nb_sizes_parse(sizes, text);
-	if (rc == NB_OK && (rc = check_items(key, sizes, text)) != NB_OK)
-		nb_sizes_destroy(sizes);
-	return rc;
-}
-
-static int
-set_degree(const struct job_key *key, void *object, const char *text)
-{
-	struct nb_sizes sizes;
-	int rc = parse_items(&sizes, key, text);
-	if (rc == NB_OK)
-		((struct nb_job *)object)->degree = sizes;
-	return rc;
-}
-
-static void
-write_degree(FILE *to, const struct job_key *key, const void *object)
-{
-	(void)key;
-	print_sizes(to, &((const struct nb_job *)object)->degree);
-}
-
-static int
-set_items(const struct job_key *key, void *object, const char *text)
-{
-	struct nb_group *group = object;
-	struct nb_sizes sizes;
-	int rc = parse_items(&sizes, key, text);
-	if (rc != NB_OK)
-		return rc;
-	group->items = sizes.max;
-	group->item_sizes = sizes.kind == NB_SIZE_FIXED ? (struct nb_sizes){0} : sizes;
-	return NB_OK;
-}
-
-static void
-write_items(FILE *to, const struct job_key *key, const void *object)
-{
-	const struct nb_group *group = object;
-	if (group->item_sizes.kind == NB_SIZE_FIXED)
-		write_number(to, key, object);
-	else
-		print_sizes(to, &group->item_sizes);
-}
-
-static int
-set_rate(const struct job_key *key, void *object, const char *text)
-{
-	struct nb_group *group = object;
-	struct nb_rate_step *steps = NULL;
-	size_t count = 0;
-	(void)key;
-	bool is_none = strcmp(text, "none") == 0;
-	int rc = is_none ? NB_OK : nb_rate_parse(&steps, &count, text);
-	if (rc == NB_OK)
-		rc = replace_text(&group->rate_text, is_none ? NULL : text);
-	if (rc != NB_OK) {
-		free(steps);
-		return rc;
-	}
-	free(group->rate);
-	group->rate = steps;
-	group->rate_count = count;
-	settle_arrivals(group);
-	return NB_OK;
-}
-
-/** As typed, or made from steps that a program has set. */
-static void
-write_rate(FILE *to, const struct job_key *key, const void *object)
-{
-	const struct nb_group *group = object;
-	(void)key;
-	if (group->rate_text != NULL)
-		fputs(group->rate_text, to);
-	for (size_t i = 0; group->rate_text == NULL && i < group->rate_count; i++) {
-		const struct nb_rate_step *step = &group->rate[i];
-		write_real(to, i > 0 ? "," : "", step->from_ops_s);
-		if (step->to_ops_s != step->from_ops_s)
-			write_real(to, "..", step->to_ops_s);
-		if (step->duration_ns != UINT64_MAX) {
-			fputc('/', to);
-			print_time(to, step->duration_ns);
-		}
-	}
-}
-
-static int
-set_graph(const struct job_key *key, void *object, const char *text)
-{
-	(void)key;
-	return tao_job_set_graph(object, text);
-}
-
 /* ---- all types ---- */
 
 static const struct {
 	int (*set)(const struct job_key *key, void *object, const char *text);
 	void (*write)(FILE *to, const struct job_key *key, const void *object);
+	int (*check)(const struct job_key *key, const void *object); /* NULL: all are good */
 } types[] = {
-	[JOB_COUNT] = {set_number, write_number},
-	[JOB_BYTES] = {set_number, write_number},
+	[JOB_COUNT] = {set_number, job_number_write, job_number_check},
+	[JOB_BYTES] = {set_number, job_number_write, job_number_check},
 	[JOB_TIME] = {set_time, write_time},
-	[JOB_REAL] = {set_real, write_real_field},
-	[JOB_CHOICE] = {set_choice, write_choice},
+	[JOB_REAL] = {set_real, write_real_field, check_real_field},
+	[JOB_CHOICE] = {set_choice, write_choice, check_choice},
 	[JOB_TEXT] = {set_text, write_text},
 	[JOB_PREFIX] = {set_prefix, write_prefix},
-	[JOB_SHARE] = {set_share, write_share},
-	[JOB_THREADS] = {set_number, write_number},
+	[JOB_SHARE] = {job_share_set, job_share_write},
+	[JOB_THREADS] = {set_number, job_number_write, job_number_check},
 	[JOB_RANGE] = {set_range, write_range},
 	[JOB_WARMUP] = {set_warmup, write_warmup},
-	[JOB_SIZES] = {set_sizes, write_sizes},
-	[JOB_ITEMS] = {set_items, write_items},
-	[JOB_RATE] = {set_rate, write_rate},
+	[JOB_SIZES] = {job_sizes_set, job_sizes_write},
+	[JOB_ITEMS] = {job_items_set, job_items_write, job_items_check},
+	[JOB_RATE] = {job_rate_set, job_rate_write},
 	[JOB_ARRIVALS] = {set_arrivals, write_arrivals},
 	[JOB_CPUS] = {set_cpus, write_text},
 	[JOB_LATENCY] = {set_latency, write_latency},
-	[JOB_SHARD] = {set_shard, write_shard},
+	[JOB_SHARD] = {set_shard, write_shard, check_shard},
 	[JOB_GRAPH] = {set_graph, write_text},
-	[JOB_DEGREE] = {set_degree, write_degree},
-	[JOB_START] = {set_choice, write_choice},
+	[JOB_DEGREE] = {job_degree_set, job_degree_write},
+	[JOB_START] = {set_choice, write_choice, check_choice},
 };
 
 int
@@ -749,28 +547,7 @@ job_value_set(const struct job_key *key, void *object, const char *text)
 int
 job_value_check(const struct job_key *key, const void *object)
 {
-	char text[64], buf[WORD_SIZE];
-	const char *words[WORDS_MAX];
-	int rc = NB_OK;
-	if (key->type == JOB_REAL) {
-		double real = *(double *)field_of(key, object);
-		job_value_real_text(text, sizeof(text), real);
-		rc = check_real(key, real, text);
-	} else if (key->type == JOB_ITEMS &&
-		((const struct nb_group *)object)->item_sizes.kind != NB_SIZE_FIXED) {
-		const struct nb_group *group = object;
-		rc = check_items(key, &group->item_sizes, "its law");
-		if (rc == NB_OK && group->item_sizes.max != group->items)
-			rc = error_set(NB_ERR_USAGE, "must be the largest that its law draws");
-	} else if (key->type == JOB_COUNT || key->type == JOB_BYTES ||
-		key->type == JOB_THREADS || key->type == JOB_ITEMS) {
-		snprintf(text, sizeof(text), "%" PRIu64, load(key, object));
-		rc = check_number(key, load(key, object), text);
-	} else if (key->type == JOB_SHARD) {
-		rc = check_shard(key, object);
-	} else if (key->type == JOB_CHOICE && load(key, object) >= words_of(key, buf, words)) {
-		rc = error_set(NB_ERR_USAGE, "unknown choice %" PRIu64, load(key, object));
-	}
+	int rc = types[key->type].check != NULL ? types[key->type].check(key, object) : NB_OK;
 	return rc == NB_OK ? NB_OK : error_prefix(rc, "%s", key->said.name);
 }
 
