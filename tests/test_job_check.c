@@ -29,6 +29,7 @@ TEST(jobs_that_fit_together_pass)
 		"[workload]\ndistribution = zipfian-ycsb\n[run]\nread = 1\n",
 		"[a]\nread = 1\n[b]\nupdate = 1\nbackground = yes\n",
 		"[a]\nread = 1\nthreads = 1024\n[b]\nread = 1\nthreads = 1024\nstart = after\n",
+		"[a]\nread = 1\n[b]\nstart = after\nread = 1\n[c]\nstart = after\nread = 1\n",
 		"[a]\nread = 1\nrate = 1k\n[b]\nread = 1\narrivals = poisson\n",
 		"[run]\nread = 1\nrate = 10..0/30s\nduration = 1m\n",
 		"[run]\nread = 1\ncount = 10\nwarmup = 9\n",
