@@ -50,6 +50,8 @@ struct shared {
 
 static struct shared *shared;
 
+static const struct nb_memory_group *own_group; /* the child's, or NULL */
+
 /** Shows the child's progress to the user, or NULL. */
 static nb_progress_fn show;
 
@@ -223,12 +225,26 @@ check_fresh(const struct options *options, const struct drivers *drivers)
 
 /* ---- the child ---- */
 
+/**
+ * The kernel kills a process of the group at a moment that only the phase shows: what follows,
+ * such as stopping the server, is not the phase in which the limit was too low.
+ */
+static void
+set_phase(const char *phase)
+{
+	char text[sizeof(shared->phase)];
+	snprintf(text, sizeof(text), "%s", phase);
+	if (strcmp(text, shared->phase) != 0 &&
+		(own_group == NULL || nb_memory_group_kills(own_group) == 0))
+		memcpy(shared->phase, text, sizeof(text));
+}
+
 static void
 beat(void *arg, const struct nb_progress *progress)
 {
 	bool is_opaque = progress->total == 0;
 	(void)arg;
-	snprintf(shared->phase, sizeof(shared->phase), "%s", progress->what);
+	set_phase(progress->what);
 	__atomic_store_n(&shared->is_opaque, is_opaque, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&shared->beats, 1, __ATOMIC_RELEASE);
 	if (show != NULL)
@@ -271,6 +287,7 @@ be_child(const struct options *options, run_fn run, const char *driver, pid_t pa
 		int status = message_last_failure(nb_memory_group_enter(options->memory));
 		if (status != STATUS_DONE)
 			ending_end(status);
+		own_group = options->memory;
 	}
 	show = options->is_rank && ranks_is_silent() ? NULL : progress_of(options);
 	int status = message_last_failure(nb_results_new(&sink.results));
@@ -348,7 +365,10 @@ report_end(const char *driver, int status, uint64_t hung_s, struct nb_summary *s
 	return message_failed("%s: %s", driver, summary->end);
 }
 
-/** Reports that the kernel killed a process because of --memory. */
+/**
+ * Reports that the kernel killed a process because of --memory. Beside the run's own processes
+ * only servers are in the group.
+ */
 static int
 report_limit(const struct options *options, const char *driver, int status,
 	struct nb_summary *summary)
@@ -358,7 +378,9 @@ report_limit(const struct options *options, const char *driver, int status,
 	phase[sizeof(phase) - 1] = '\0';
 	snprintf(summary->end, sizeof(summary->end),
 		"the kernel killed %s during %s, because it needs more memory than --memory=%" PRIu64,
-		WIFSIGNALED(status) ? "the engine" : "a process of the run",
+		WIFSIGNALED(status)          ? "the engine"
+			: options->procs > 1 ? "a process of the run"
+					     : "the server",
 		phase[0] != '\0' ? phase : "start", options->memory_bytes);
 	return message_failed("%s: %s", driver, summary->end);
 }
