@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -22,9 +23,9 @@
 
 enum { SESSIONS = 3, SEGMENT = 64 << 10 };
 
-/* How many files of the database were synced: segments of logs, parts, and directories. */
+/* How many files were synced, by several threads: segments of logs, parts, and directories. */
 static struct {
-	unsigned segments, parts, directories;
+	unsigned segments, parts, directories, others;
 } synced;
 
 int
@@ -35,10 +36,28 @@ fsync(int fd)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	ssize_t size = readlink(link, path, sizeof(path) - 1);
 	path[size > 0 ? size : 0] = '\0';
-	synced.segments += strstr(path, "-log.") != NULL;
-	synced.parts += strstr(path, "-checkpoint.") != NULL;
-	synced.directories += strstr(path, "masstree") == NULL;
+	const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
+	unsigned *count = strstr(name, "-log.") != NULL ? &synced.segments
+		: strstr(name, "-checkpoint.") != NULL  ? &synced.parts
+		: strstr(name, "masstree") == NULL      ? &synced.directories
+							: &synced.others;
+	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
 	return (int)syscall(SYS_fsync, fd);
+}
+
+/* While `is_held`, a sync of a mapping waits, and says so. */
+static struct {
+	bool is_held, is_waiting; /* atomic */
+} syncs;
+
+int
+msync(void *at, size_t size, int flags)
+{
+	while (__atomic_load_n(&syncs.is_held, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&syncs.is_waiting, true, __ATOMIC_RELEASE);
+		usleep(1000);
+	}
+	return (int)syscall(SYS_msync, at, size, (long)flags);
 }
 
 static char failure[1024], warning[1024];
@@ -69,10 +88,11 @@ static const struct nb_engine *const engine = &masstree_persistent;
 static struct {
 	const char *log_dirs, *checkpoint_dirs;
 	uint32_t durability;
+	uint64_t sync_interval_ns;
 	const char *path;
 	struct nb_db *db;
 	struct nb_session *sessions[SESSIONS];
-} it = {.durability = NB_DUR_PROCESS, .path = "."};
+} it = {.durability = NB_DUR_PROCESS, .sync_interval_ns = 1000000000, .path = "."};
 
 static int
 try_open(uint32_t flags)
@@ -86,7 +106,7 @@ try_open(uint32_t flags)
 		[CHECKPOINT_DIRS] = {.text = it.checkpoint_dirs,
 			.is_set = it.checkpoint_dirs != NULL},
 		[LOG_SEGMENT].u64 = SEGMENT,
-		[SYNC_INTERVAL].u64 = 1000000000,
+		[SYNC_INTERVAL].u64 = it.sync_interval_ns,
 	};
 	struct nb_open_args args = {.size = sizeof(args),
 		.flags = flags,
@@ -349,6 +369,28 @@ TEST_EACH(records_after_a_lost_one_count_at_process_and_not_at_commit, 2)
 	ck_assert_uint_eq(version_of(1), 1);
 	ck_assert_uint_eq(version_of(3), _i == 0 ? 3 : 0);
 	ck_assert_uint_eq(version_of(4), 4);
+	close_it();
+}
+
+/* A sync may take as long as it likes: the session has segment after segment meanwhile. */
+TEST(a_session_does_not_wait_for_a_sync_of_its_log)
+{
+	enum { PUTS = 10 * SEGMENT / 48 };
+
+	it.durability = NB_DUR_PERIODIC;
+	it.sync_interval_ns = 1000000;
+	__atomic_store_n(&syncs.is_held, true, __ATOMIC_RELEASE);
+	open_it();
+	put_one(0, 0, 1);
+	while (!__atomic_load_n(&syncs.is_waiting, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	for (unsigned i = 1; i < PUTS; i++)
+		put_one(0, i, i + 1);
+	ck_assert_uint_ge(count_files(".", "-log.1.0."), 5);
+	__atomic_store_n(&syncs.is_held, false, __ATOMIC_RELEASE);
+	reopen();
+	for (unsigned i = 0; i < PUTS; i++)
+		ck_assert_uint_eq(version_of(i), i + 1);
 	close_it();
 }
 

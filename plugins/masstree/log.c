@@ -213,7 +213,7 @@ static bool
 prepare_ahead(struct log *log)
 {
 	pthread_mutex_lock(&log->lock);
-	struct segment now = log->now;
+	struct segment now = {.map = log->now.map, .size = log->now.size};
 	size_t from = __atomic_load_n(&log->now.ready, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&log->lock);
 	if (now.map == NULL || from >= now.size)
@@ -354,6 +354,7 @@ logs_open(struct store *store)
 	for (uint32_t id = 0; id < store->sessions; id++) {
 		store->logs[id].store = store;
 		store->logs[id].id = id;
+		pthread_mutex_init(&store->logs[id].trimming, NULL);
 		pthread_mutex_init(&store->logs[id].lock, NULL);
 	}
 	pthread_mutex_init(&store->sync_lock, NULL);
@@ -406,6 +407,7 @@ logs_close(struct store *store)
 		segment_unmap(&log->now);
 		free(log->full);
 		pthread_mutex_destroy(&log->lock);
+		pthread_mutex_destroy(&log->trimming);
 	}
 	pthread_cond_destroy(&store->synced);
 	pthread_mutex_destroy(&store->sync_lock);
@@ -420,6 +422,7 @@ logs_trim(struct store *store, uint64_t first)
 		struct log *log = &store->logs[id];
 		size_t kept = 0;
 
+		pthread_mutex_lock(&log->trimming);
 		pthread_mutex_lock(&log->lock);
 		for (size_t i = 0; i < log->full_count; i++) {
 			struct segment *segment = &log->full[i];
@@ -435,5 +438,6 @@ logs_trim(struct store *store, uint64_t first)
 		}
 		log->full_count = kept;
 		pthread_mutex_unlock(&log->lock);
+		pthread_mutex_unlock(&log->trimming);
 	}
 }

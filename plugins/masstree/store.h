@@ -86,6 +86,9 @@ struct log {
 	uint32_t id;
 
 	pthread_mutex_t
+		trimming; /* before `lock`; full segments stay where they are, and mapped:
+				   * a sync against a checkpoint */
+	pthread_mutex_t
 		lock;       /* of what follows: a new segment against a sync or a checkpoint */
 	struct segment now; /* number 0: none yet */
 	bool has_new_name;  /* its directory is to be synced */

@@ -36,19 +36,23 @@ logs_settled(struct store *store)
 	return last;
 }
 
-/* 0 or errno. */
+/*
+ * Its records up to segment->end. 0 or errno.
+ *
+ * The kernel makes each page that it writes read-only, and interrupts the session's processor for
+ * it. So pages that are full are first taken out of the mapping, all together; their contents stay
+ * in the page cache.
+ */
 static int
-segment_sync(struct segment *segment)
+segment_sync(const struct segment *segment)
 {
-	size_t end = __atomic_load_n(&segment->end, __ATOMIC_ACQUIRE);
-	size_t begin = segment->synced / PAGE * PAGE;
+	size_t begin = segment->synced / PAGE * PAGE, full = segment->end / PAGE * PAGE;
 
-	if (end == segment->synced)
+	if (segment->end == segment->synced)
 		return 0;
-	if (msync(segment->map + begin, end - begin, MS_SYNC) != 0)
-		return errno;
-	segment->synced = end;
-	return 0;
+	if (full > begin)
+		(void)madvise(segment->map + begin, full - begin, MADV_DONTNEED);
+	return msync(segment->map + begin, segment->end - begin, MS_SYNC) == 0 ? 0 : errno;
 }
 
 static int
@@ -62,27 +66,70 @@ sync_directory(const char *path)
 	return error;
 }
 
-/* Older segments first. 0 or errno. */
+/* What is to be synced of a log: a full segment, or at the end the present one. */
+struct task {
+	struct segment segment; /* map NULL: nothing */
+	size_t at;              /* of the full ones */
+	bool is_full, has_new_name;
+};
+
+/* The first full segment from `at` on that is not synced, else the present one. */
+static void
+find_task(struct task *task, struct log *log, size_t at)
+{
+	pthread_mutex_lock(&log->lock);
+	while (at < log->full_count && log->full[at].map == NULL)
+		at++;
+	task->at = at;
+	task->is_full = at < log->full_count;
+	const struct segment *from = task->is_full ? &log->full[at] : &log->now;
+	task->segment = (struct segment){.number = from->number,
+		.map = from->map,
+		.synced = from->synced,
+		.size = from->size,
+		.end = __atomic_load_n(&from->end, __ATOMIC_ACQUIRE)};
+	task->has_new_name = log->has_new_name;
+	if (!task->is_full)
+		log->has_new_name = false;
+	pthread_mutex_unlock(&log->lock);
+}
+
+/* The present segment may have become a full one meanwhile: its next sync begins earlier then. */
+static void
+end_task(struct log *log, struct task *task, int error)
+{
+	pthread_mutex_lock(&log->lock);
+	if (task->is_full && error == 0)
+		log->full[task->at].map = NULL;
+	if (!task->is_full && error == 0 && log->now.number == task->segment.number)
+		log->now.synced = task->segment.end;
+	if (!task->is_full && error != 0)
+		log->has_new_name |= task->has_new_name;
+	pthread_mutex_unlock(&log->lock);
+	if (task->is_full && error == 0)
+		segment_unmap(&task->segment);
+}
+
+/*
+ * Older segments first. The session's lock is not held during a sync, because the session would
+ * wait for it when it needs a new segment. `trimming` keeps the mappings. 0 or errno.
+ */
 static int
 sync_one(struct log *log)
 {
+	struct task task = {.is_full = true};
 	int error = 0;
 
-	pthread_mutex_lock(&log->lock);
-	for (size_t i = 0; error == 0 && i < log->full_count; i++) {
-		if (log->full[i].map == NULL)
-			continue;
-		error = segment_sync(&log->full[i]);
-		if (error == 0)
-			segment_unmap(&log->full[i]);
+	pthread_mutex_lock(&log->trimming);
+	for (size_t at = 0; error == 0 && task.is_full; at = task.at + 1) {
+		find_task(&task, log, at);
+		if (task.segment.map != NULL)
+			error = segment_sync(&task.segment);
+		if (error == 0 && !task.is_full && task.has_new_name)
+			error = sync_directory(log_directory(log));
+		end_task(log, &task, error);
 	}
-	if (error == 0 && log->now.map != NULL)
-		error = segment_sync(&log->now);
-	if (error == 0 && log->has_new_name) {
-		error = sync_directory(log_directory(log));
-		log->has_new_name = error != 0;
-	}
-	pthread_mutex_unlock(&log->lock);
+	pthread_mutex_unlock(&log->trimming);
 	return error;
 }
 
