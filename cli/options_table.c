@@ -296,11 +296,11 @@ bool
 options_has_word(const char *list, const char *word)
 {
 	size_t length = strlen(word);
-	for (const char *at = list; at != NULL && *at != '\0'; at += strspn(at, " ,")) {
-		size_t found = strcspn(at, " ,");
-		if (found == length && memcmp(at, word, length) == 0)
-			return true;
-		at += found;
+	const char *at = list != NULL && length > 0 ? strstr(list, word) : NULL;
+	for (; at != NULL; at = strstr(at + length, word)) {
+		if ((at == list || strchr(" ,", at[-1]) != NULL) &&
+			strchr(" ,", at[length]) != NULL)
+			return true; /* strchr() finds the end as well */
 	}
 	return false;
 }
