@@ -65,6 +65,23 @@ close_stretch(struct job_worker *worker, uint32_t from, uint32_t until, struct s
 	worker->unstamped.ticks += ticks;
 }
 
+/** As run_one(), without stamps. Of several kinds, the most frequent have code of their own. */
+static ALWAYS_INLINE bool
+run_unstamped(struct job_worker *worker, const struct block *block, uint32_t j,
+	uint32_t clock_kind, uint32_t only, struct span *span)
+{
+#define RUN(alike) run_one(worker, block, j, clock_kind, only, alike, false, span)
+	if (only < NB_OP_KINDS)
+		return RUN(only);
+	uint32_t kind = ops_exec(block->ops[j].kind);
+	if (kind == NB_OP_READ)
+		return RUN(NB_OP_READ);
+	if (kind == NB_OP_UPDATE)
+		return RUN(NB_OP_UPDATE);
+	return kind == OPS_ADD ? RUN(OPS_ADD) : RUN(NB_OP_KINDS);
+#undef RUN
+}
+
 /**
  * Do the operations from `*at` to `until`, the stretch of which begins at `begin`. Returns its end;
  * `*at` is where it was stopped.
@@ -79,7 +96,7 @@ run_stretch(struct job_worker *worker, const struct block *block, uint32_t *at, 
 	bool is_over = false;
 	while (j < until && !is_over) {
 		struct span span = {.begin = begin};
-		if (!run_one(worker, block, j, clock_kind, only, only, false, &span))
+		if (!run_unstamped(worker, block, j, clock_kind, only, &span))
 			break;
 		stretch.paused += span.paused;
 		taken->ticks[j] = 0;

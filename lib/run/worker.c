@@ -370,7 +370,7 @@ run_one(struct job_worker *worker, const struct block *block, uint32_t j, uint32
 	struct job_taken *taken = worker->taken;
 	const struct ops_op *op = &block->ops[j];
 	bool is_mixed = only == NB_OP_KINDS;
-	uint32_t kind = alike < NB_OP_KINDS ? alike : ops_exec(op->kind);
+	uint32_t kind = alike != NB_OP_KINDS ? alike : ops_exec(op->kind);
 	uint64_t i = is_mixed ? op->index : block->index + j;
 	int rc = operate(worker, block->engine, op, kind, is_mixed ? op->keys : block->keys + j,
 		is_mixed ? op->values : block->values + j, block->insert,
