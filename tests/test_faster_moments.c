@@ -23,10 +23,10 @@
  *   18  link_copy() does not look if the chain has changed
  *   19  promote() does not
  *   20  freeze_word() does not wait for the session of a tentative entry
- *   21  look_for_change() in quick.c takes the fuzzy region for mutable
- *   22  entry_of() there does not compare the entry again
+ *   21  change_word() in quick.c takes the fuzzy region for mutable
+ *   22  address_of_hash() there does not compare the entry again
  *   23  look() there finds deleted records
- *   24  quick_get(), quick_put() or quick_add() enters no epoch
+ *   24  get_word() or change_word() there enters no epoch
  *
  * No test fails because a thread is slow. Where a right engine makes a thread wait, the test lets
  * it wait a little, which is only for a wrong engine to show itself.

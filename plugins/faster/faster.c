@@ -41,6 +41,10 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	session->log = &db->log;
 	session->quick = quick_of_processor();
 	session->has_quick_writes = !db->log.is_durable;
+	session->verbs = session->quick->verbs;
+	if (!session->has_quick_writes)
+		session->verbs = (struct verbs){
+			session->quick->verbs.get, whole_verbs.put, whole_verbs.merge};
 	session->op.to = &session->buffer;
 	session->epoch = epoch_open(db->epochs, id, NULL);
 	session->reads = reads_new(
@@ -104,30 +108,13 @@ end_write(struct nb_session *session, const struct op *op, int rc)
 	return rc < 0 ? rc : session_settle(session, op->flush_to) < 0 ? NB_FAIL : rc;
 }
 
-static inline uint64_t
-word_of(struct nb_slice slice)
-{
-	uint64_t word;
-
-	memcpy(&word, slice.data, sizeof(word));
-	return word;
-}
-
 static int
-get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+whole_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
-	int rc = QUICK_NOT;
-
-	if (key.size == sizeof(uint64_t))
-		rc = session->quick->get(session, word_of(key), &session->op.word);
-	if (__builtin_expect(rc != QUICK_NOT, 1)) {
-		*value = (struct nb_slice){&session->op.word, sizeof(session->op.word)};
-		return rc;
-	}
 	struct op *op = begin_op(session, NB_REQ_GET, key);
 
 	session->buffer.size = 0;
-	rc = op_run(session, op);
+	int rc = op_run(session, op);
 	if (rc == NB_OK)
 		*value = op->found;
 	return rc;
@@ -144,12 +131,8 @@ write_value(
 }
 
 static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+whole_put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	if (session->has_quick_writes && key.size == sizeof(uint64_t) &&
-		value.size == sizeof(uint64_t) &&
-		session->quick->put(session, word_of(key), word_of(value)) == NB_OK)
-		return NB_OK;
 	return write_value(session, NB_REQ_PUT, key, value);
 }
 
@@ -168,18 +151,34 @@ del(struct nb_session *session, struct nb_slice key)
 }
 
 static int
-merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+whole_merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
 {
-	if (session->has_quick_writes && key.size == sizeof(uint64_t) &&
-		how == NB_MERGE_ADD_U64 &&
-		session->quick->add(session, word_of(key), operand) == NB_OK)
-		return NB_OK;
 	struct op *op = begin_op(session, NB_REQ_MERGE, key);
 
 	if (how != NB_MERGE_ADD_U64)
 		return session->db->host->fail(NB_UNSUPPORTED, "merge can only add");
 	op->operand = operand;
 	return end_write(session, op, op_run(session, op));
+}
+
+const struct verbs whole_verbs = {whole_get, whole_put, whole_merge};
+
+static int
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
+{
+	return session->verbs.get(session, key, value);
+}
+
+static int
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
+{
+	return session->verbs.put(session, key, value);
+}
+
+static int
+merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
+{
+	return session->verbs.merge(session, key, how, operand);
 }
 
 /* Ask for what the next writes need: the buckets of all, then their records. */

@@ -5,8 +5,8 @@
  * The hash index: from a hash to the newest record of a chain.
  *
  * A table has 2^level buckets, each a cache line of seven entries and a link to an overflow
- * bucket. An entry is a word: the address, 20 bits of the hash as a tag, and two flags. At most
- * one entry of a bucket has a tag, so all keys that agree in bucket and tag share a chain, which
+ * bucket. An entry is a word: the address, a tag of 20 bits, and two flags. At most one
+ * entry of a bucket has a tag, so all keys that agree in bucket and tag share a chain, which
  * goes on through the records. The keys themselves are only in the log.
  *
  * An entry appears in two steps, as in FASTER: with the flag TENTATIVE, which readers ignore,
@@ -78,14 +78,14 @@ index_close(struct index *index);
 int
 index_grow(struct index *index, struct epoch_slot *slot);
 
-/** Never 0, which is the tag of a free word. */
+/** Of 19 bits of the hash, and one that is set: 0 is the tag of a free word. */
 static inline uint64_t
 tag_of(const struct index *index, uint64_t hash)
 {
 	uint64_t split = hash >> index->tag_level & ((1u << TAG_SPLITS) - 1);
-	uint64_t rest = hash >> (64 - TAG_BITS + TAG_SPLITS);
+	uint64_t rest = hash >> (64 - TAG_BITS + TAG_SPLITS) |
+		1u << (TAG_BITS - TAG_SPLITS - 1);
 
-	rest += rest == 0;
 	return (rest << TAG_SPLITS | split) << ADDRESS_BITS;
 }
 

@@ -68,6 +68,14 @@ struct counts {
 };
 enum { COUNTS = sizeof(struct counts) / sizeof(uint64_t) };
 
+/** The verbs that a session may do quickly, as in the engine's table. */
+struct verbs {
+	int (*get)(struct nb_session *session, struct nb_slice key, struct nb_slice *value);
+	int (*put)(struct nb_session *session, struct nb_slice key, struct nb_slice value);
+	int (*merge)(struct nb_session *session, struct nb_slice key, uint32_t how,
+		uint64_t operand);
+};
+
 /**
  * Calls with keys and values of 8 bytes that end at once: an answer, or QUICK_NOT if they would
  * not. Writes are not for a log that flushes each of them.
@@ -78,11 +86,14 @@ struct quick {
 	int (*add)(struct nb_session *session, uint64_t key, uint64_t operand);
 	/** Ask for the newest record of a hash. Within an epoch. */
 	void (*fetch)(const struct nb_session *session, uint64_t hash);
+	/** The same for any keys and values: what is not quick is done by whole_verbs. */
+	struct verbs verbs;
 };
 enum { QUICK_NOT = 2000 };
 
 struct nb_session {
 	struct epoch_slot *epoch;
+	struct verbs verbs;
 	const struct quick *quick;
 	bool has_quick_writes; /* no write waits for a flush */
 	struct nb_db *db;
@@ -198,6 +209,11 @@ op_try_quickly(struct nb_session *session, struct op *op)
 
 void
 op_free_block(struct op *op);
+
+/* --- faster.c --- */
+
+/** Of any keys and values, and however long they take. */
+extern const struct verbs whole_verbs;
 
 /* --- quick.c --- */
 
