@@ -14,7 +14,7 @@
  * Swap is not allowed, because an engine that swaps has more memory than the limit. Version 1
  * without swap accounting gets swappiness 0 instead, which swaps only as a last resort.
  *
- * Version 2 has not been tried: the machines of its authors have version 1.
+ * Version 2 was tried in User-mode Linux 6.1, with and without systemd; version 1 runs the tests.
  */
 #include "run/cgroup.h"
 
