@@ -21,36 +21,9 @@
  * it begins again (S. Tu et al., "Speedy Transactions in Multicore In-Memory Databases", SOSP 2013).
  * An insert changes no version, so the order of a leaf is compared, too.
  */
+#include "lists.h"
+
 #include "../common/execute.h"
-#include "find.h"
-
-enum change { CHANGE_NONE, CHANGE_PUT, CHANGE_DEL };
-
-/* A step, and what becomes of its key. Steps of one key share what the first of them has. */
-struct item {
-	struct nb_slice name;
-	struct place place; /* leaf NULL: not known */
-	uint32_t hold;      /* the lock of its leaf */
-	uint32_t first;     /* of the items of the same key */
-	uint32_t next;      /* of the first items in the same leaf; NONE */
-	int slot;           /* -1: the leaf does not have it */
-	bool creates;       /* the step may add the key */
-	bool may_be_place;  /* it may be left without a value */
-	bool was_there;     /* with a value, before the list */
-	uint8_t change;     /* enum change */
-	uint64_t word;      /* of a value that fits */
-	struct nb_slice value;
-	struct entry entry;
-};
-
-struct hold {
-	struct leaf *leaf;
-	uint64_t version;
-	uint32_t item; /* the first one in it; NONE */
-	bool is_changed;
-};
-
-#define NONE UINT32_MAX
 
 void
 mt_list_free(struct list *list)
@@ -270,165 +243,7 @@ find_slots(struct list *list)
 	return has_all;
 }
 
-/* --- the steps, each of which sees those before it --- */
-
-static struct mt_session *
-own(struct nb_session *session)
-{
-	return (struct mt_session *)session;
-}
-
-static struct item *
-item_at(struct nb_session *session)
-{
-	struct list *list = &own(session)->list;
-
-	return &list->items[list->items[list->at].first];
-}
-
-static bool
-is_there(const struct item *item)
-{
-	return item->change == CHANGE_PUT || (item->change == CHANGE_NONE && item->was_there);
-}
-
-static int
-get_one(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	const struct item *item = item_at(session);
-	const struct hold *hold = &own(session)->list.holds[item->hold];
-
-	if (!is_there(item))
-		return NB_NOT_FOUND;
-	if (item->change == CHANGE_PUT) {
-		*value = item->value;
-		return NB_OK;
-	}
-	const uint64_t *word = leaf_word(
-		hold->leaf, leaf_slots(hold->version), (unsigned)item->slot);
-	unsigned vlen = nibble(hold->leaf->vlens, (unsigned)item->slot);
-	const struct record *record = record_at(*word);
-	*value = vlen == VLEN_RECORD ? (struct nb_slice){record->bytes, record->value_size}
-				     : (struct nb_slice){word, vlen};
-	return NB_OK;
-}
-
-/* The bytes of a sum are the caller's, only until it returns; those of a longer value a step's. */
-static int
-put_one(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	struct item *item = item_at(session);
-
-	item->change = CHANGE_PUT;
-	item->value = value;
-	if (value.size != 0 && value.size <= sizeof(item->word)) {
-		memcpy(&item->word, value.data, value.size);
-		item->value.data = &item->word;
-	}
-	return NB_OK;
-}
-
-static int
-insert_one(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return is_there(item_at(session)) ? NB_EXISTS : put_one(session, key, value);
-}
-
-static int
-del_one(struct nb_session *session, struct nb_slice key)
-{
-	struct item *item = item_at(session);
-
-	if (!is_there(item))
-		return NB_NOT_FOUND;
-	item->change = item->was_there ? CHANGE_DEL : CHANGE_NONE;
-	return NB_OK;
-}
-
-static int
-scan_open(struct nb_session *session, const struct nb_scan_args *args)
-{
-	struct list *list = &own(session)->list;
-
-	list->from = args->from;
-	list->pending = 0;
-	return mt_scan_within(own(session), args->from, &list->seens);
-}
-
-static bool
-is_deleted(const struct list *list, struct nb_slice key)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (list->items[i].change == CHANGE_DEL &&
-			list->items[i].name.size == key.size &&
-			memcmp(list->items[i].name.data, key.data, key.size) == 0)
-			return true;
-	return false;
-}
-
-/* First what the list adds under the prefix, in any order, then what the tree has. */
-static int
-scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
-{
-	struct list *list = &own(session)->list;
-	int rc;
-
-	while (list->pending < list->count) {
-		const struct item *item = &list->items[list->pending++];
-
-		if (item->change != CHANGE_PUT || item->was_there ||
-			!begins_with(item->name, list->from))
-			continue;
-		*key = item->name;
-		return NB_OK;
-	}
-	do
-		rc = mt_scan_next(own(session), key, value);
-	while (rc == NB_OK && is_deleted(list, *key));
-	return rc;
-}
-
-static int
-scan_close(struct nb_session *session)
-{
-	return own(session)->list.seens.is_short ? mt_no_memory(own(session), "a scan") : NB_OK;
-}
-
-static const struct nb_engine list_verbs = {.caps = NB_CAP_ORDERED,
-	.get = get_one,
-	.put = put_one,
-	.insert = insert_one,
-	.del = del_one,
-	.scan_open = scan_open,
-	.scan_next = scan_next,
-	.scan_close = scan_close};
-
-static int
-perform(struct mt_session *session, struct nb_step *steps, size_t count)
-{
-	struct list *list = &session->list;
-	const struct executor by = {.verbs = &list_verbs,
-		.host = session->tree->host,
-		.session = (struct nb_session *)session,
-		.kept = &list->kept};
-
-	list->kept.size = 0;
-	list->seens.count = 0;
-	list->seens.is_short = false;
-	for (size_t i = 0; i < count; i++) {
-		list->at = i;
-		int rc = steps[i].answer = execute_step(&by, &steps[i]);
-		racy_meet();
-		if (rc < 0)
-			return rc;
-		uint32_t skips = rc == NB_OK ? 0 : steps[i].skips;
-		for (; skips > 0 && i + 1 < count; skips--)
-			steps[++i].answer = NB_EXISTS;
-	}
-	return NB_OK;
-}
-
-/* --- their effect --- */
+/* --- the effect of the steps --- */
 
 /* Whether the leaves that scans have read are still the same. The locks are held. */
 static bool
@@ -578,7 +393,7 @@ attempt(struct mt_session *session, struct nb_step *steps, size_t count)
 		return rc;
 	if (!lock_holds(list))
 		return NB_CONFLICT;
-	rc = find_slots(list) ? perform(session, steps, count) : NB_CONFLICT;
+	rc = find_slots(list) ? mt_list_perform(session, steps, count) : NB_CONFLICT;
 	if (rc == NB_OK)
 		rc = take_effect(session);
 	release_holds(list, list->hold_count);
