@@ -85,11 +85,10 @@ struct log {
 	uint64_t appended_bytes;
 	uint32_t id;
 
-	pthread_mutex_t
-		trimming; /* before `lock`; full segments stay where they are, and mapped:
-				   * a sync against a checkpoint */
-	pthread_mutex_t
-		lock;       /* of what follows: a new segment against a sync or a checkpoint */
+	/* A sync against a checkpoint: full segments stay where they are, and mapped. Before `lock`. */
+	pthread_mutex_t trimming;
+	/* Of what follows: a new segment against a sync or a checkpoint. */
+	pthread_mutex_t lock;
 	struct segment now; /* number 0: none yet */
 	bool has_new_name;  /* its directory is to be synced */
 	struct segment *full;
