@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Ranks of MPICH in network namespaces, as if they were machines: against servers in this one.
-# Each run is compared with one process that has as many threads.
+# Each run is compared with one process that has as many threads, in the first namespace.
 #
 #   sudo extra/bench/ranks.sh BUILD [RANKS]   BUILD: a build directory; RANKS: 2 if it is not given
 #
@@ -124,7 +124,8 @@ compare()
 	local job=(-w ycsb-b --records=20000 --duration="$duration" --quiet)
 	"$mininb" load "$@" -w ycsb-b --records=20000 --quiet >/dev/null
 	hosts=$(for ((i = 1; i <= ranks; i++)); do printf '%s,' "$net.$i"; done)
-	"$mininb" run "$@" "${job[@]}" --threads="$ranks" --output="$scratch/one.json" >/dev/null
+	ip netns exec mininb-0 "$mininb" run "$@" "${job[@]}" --threads="$ranks" \
+		--output="$scratch/one.json" >/dev/null
 	run_ranks "$name" "${hosts%,}" "$@" "${job[@]}"
 	one=$(jq -r '.results[0].digest' "$scratch/one.json")
 	all=$(jq -r '.results[0].digest' "$scratch/all.json")
