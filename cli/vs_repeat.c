@@ -378,9 +378,15 @@ copy_keys(const char *to, const char *from, const struct options *options)
 		failure = errno;
 		copied = -1;
 	}
-	return copied < 0 ? message_failed("cannot copy the keys %s to %s: %s", from, to,
-				    strerror(failure))
-			  : STATUS_DONE;
+	if (copied < 0)
+		return message_failed(
+			"cannot copy the keys %s to %s: %s", from, to, strerror(failure));
+	if (copied == 0 && left > 0)
+		return message_failed("--keys: %s: holds fewer than %" PRIu64
+				      " keys of %" PRIu64
+				      " bytes; lower --count, or give a longer file",
+			from, options->count, options->key_size);
+	return STATUS_DONE;
 }
 
 /** A copy of the keys, in another order. */

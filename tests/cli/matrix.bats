@@ -107,6 +107,9 @@ digests()
 	mininb 0 matrix plan.ini --results=r --shuffle --keep
 	has_lines "$(find nb -name shuffled.bin)" 2
 	[[ -n $(find nb -path '*/db2/keeper/log') ]]
+	mininb 0 keys -c 50
+	mininb 1 matrix plan.ini --results=short --shuffle --keys=keys.bin
+	contains "$stderr" '--keys: keys.bin: holds fewer than 100 keys of 16 bytes; lower --count'
 	refuses '--shuffle is for put and get of keys' vs -d memory,null --shuffle -w ycsb-a
 	mininb 2 matrix plan.ini --results=r --shuffle -w ycsb-a
 	contains "$stderr" '--shuffle is for put and get of keys'
