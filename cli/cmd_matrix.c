@@ -105,11 +105,10 @@ find_databases(struct matrix *matrix)
 }
 
 /** Those of a killed matrix, too. */
-static void
+static int
 remove_databases(const struct matrix *matrix)
 {
-	if (!matrix->own.keeps_data && nb_tree_remove(matrix->databases) != 0)
-		message_warning("%s", nb_error_text());
+	return matrix->own.keeps_data ? NB_OK : nb_tree_remove(matrix->databases);
 }
 
 /* ---- time ---- */
@@ -283,7 +282,8 @@ do_runs(struct matrix *matrix)
 		else if (is_pending(matrix, run))
 			status = do_run(matrix, run);
 	}
-	remove_databases(matrix);
+	if (remove_databases(matrix) != NB_OK)
+		message_warning("%s", nb_error_text());
 	if (nb_stop_requested()) {
 		message_error(
 			"interrupted: %zu of %zu runs are left; the same command continues",
@@ -422,7 +422,7 @@ run_matrix(struct matrix *matrix)
 	if (status == STATUS_DONE)
 		status = find_databases(matrix);
 	if (status == STATUS_DONE)
-		remove_databases(matrix);
+		status = message_last_failure(remove_databases(matrix));
 	if (status == STATUS_DONE)
 		status = output_begin(matrix->options);
 	if (status != STATUS_DONE)
