@@ -29,15 +29,13 @@ view_open(struct view *view, const char *path, bool is_synced)
 	*view = (struct view){NULL};
 	if (fd < 0)
 		return false;
-	bool is_open = fstat(fd, &status) == 0;
+	bool is_open = fstat(fd, &status) == 0 && (!is_synced || fsync(fd) == 0);
 	if (is_open && status.st_size > 0) {
 		view->size = (size_t)status.st_size;
 		view->data = mmap(
 			NULL, view->size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
 		is_open = view->data != MAP_FAILED;
 	}
-	if (is_open && is_synced)
-		is_open = fsync(fd) == 0;
 	close(fd);
 	return is_open;
 }
