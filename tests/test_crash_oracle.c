@@ -414,7 +414,7 @@ TEST(other_batch_in_flight_may_be_there_in_part)
 	ck_assert_uint_eq(world.report.wrongs & BIT(SPLIT_BATCH), 0);
 }
 
-/** The first put from `from` on to a key that `but` does not write; its value tells its write. */
+/** The first put, from operation `from` on, to a key that operation `but` leaves alone. */
 static uint64_t
 find_put(uint64_t from, const struct crash_op *but, struct crash_op *op)
 {

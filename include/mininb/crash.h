@@ -21,8 +21,9 @@
  * The promises of the levels, as mininb(1) defines them. `none`: nothing; all losses, also wrong
  * bytes, are counted, and no promise is broken. `process`, `periodic` and `commit` at a kill: all
  * returned writes are there. At a power loss: `process` promises nothing. `periodic` may lose the
- * latest writes of a session, but no write older than one that is there. A recording is shorter
- * than most intervals, so the engine needs a short one. `commit` keeps all returned writes. At `none`
+ * last writes of a session. If a write is there, all earlier writes of that session must be there,
+ * too. A recording takes less time than most sync intervals: set a short one by the engine's
+ * option. `commit` keeps all returned writes. At `none`
  * and `process`, NB_CRASH_POWER makes states of kills.
  *
  * Where a level promises anything, it also promises that no value is there that was never put

@@ -152,9 +152,9 @@ typedef int (*recorder_begin_fn)(const char *dir, struct record_log *log,
 /** Call it after an operation has returned and `acked` is updated, or after close: searches
  * mappings for changes and appends a RECORD_POINT. Any thread. */
 typedef void (*recorder_point_fn)(void);
-/** From now on the machine appears to have been started `boots` times more, here and in later
- * children: the file that has the kernel's boot id has another one for each number. 0: the real
- * one. Recording or not. With no other thread. */
+/** From now on this process and its later children read another boot id of the kernel, a different
+ * one for each number above 0. With 0 they read the real one. Works also before a recording begins.
+ * Not while another thread runs. */
 typedef void (*recorder_boot_fn)(uint32_t boots);
 
 #endif /* CRASH_SYSCALL_LOG_H */

@@ -78,7 +78,7 @@ index_close(struct index *index);
 int
 index_grow(struct index *index, struct epoch_slot *slot);
 
-/** Of 19 bits of the hash, and one that is set: 0 is the tag of a free word. */
+/** 19 bits of the hash, and a bit that is always 1, because the tag 0 means a free word. */
 static inline uint64_t
 tag_of(const struct index *index, uint64_t hash)
 {
