@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# That hot functions prefetch: check-prefetch.sh FILE 'FUNCTION...' CC...
+#
+# Compiles FILE with optimisation. Each FUNCTION must have a prefetch instruction, its inlined parts
+# included. gcc 12 removes calls of a function that only prefetches, and nothing but the speed
+# changes. Exit status 77: this machine's instruction is not known here.
+set -eu
+
+case $(uname -m) in
+x86_64) instruction=prefetch ;;
+aarch64) instruction=prfm ;;
+*)
+	echo "no name of the prefetch instruction for $(uname -m)"
+	exit 77
+	;;
+esac
+file=$1
+functions=$2
+shift 2
+failed=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+"$@" -O2 -S -o "$dir/s" "$file"
+for function in $functions; do
+	awk -v name="$function" -v instruction="$instruction" '
+		/^[A-Za-z_][A-Za-z0-9_.]*:/ { own = $1 == name ":" || index($1, name ".") == 1 }
+		own && index($1, instruction) == 1 { count++ }
+		END { exit count == 0 }' "$dir/s" || {
+		echo "$file: $function() prefetches nothing"
+		failed=1
+	}
+done
+exit $failed
