@@ -145,7 +145,9 @@ static const struct option_row common_options[] = {
 		.group = GROUP_MEASURE, .job_key = "batch-bytes", .decides = true,
 		FIELD(batch_bytes),
 		.help = "with --depth: hand over requests when LEN of keys and values is gathered",
-		.detail = "Without it each thread hands requests over as soon as there is room."},
+		.detail = "They are also handed over when they are half of the depth, so that "
+			"two batches can be in flight. "
+			"Without it each thread hands requests over as soon as there is room."},
 	{.name = "procs", .arg = "COUNT", .type = OPTION_COUNT, .def = "1", .min = 1,
 		.max = 256, .group = GROUP_MEASURE, .decides = true, FIELD(procs),
 		.help = "processes that open the database together; each runs --threads threads"},

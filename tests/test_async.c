@@ -168,6 +168,16 @@ TEST(bytes_are_gathered_before_they_are_handed_over)
 	ck_assert_uint_eq(nb_histogram_count(worker->batch), toy_calls(TOY_SUBMIT));
 }
 
+TEST(two_batches_of_small_requests_are_in_flight)
+{
+	/* each get has 8 bytes: 38 of them would be a batch, and the depth is 16 */
+	struct job_worker *worker = begin("read = 1\nbatch-bytes = 300");
+	toy_go(&with);
+	assert_done(worker, COUNT);
+	ck_assert_uint_eq(toy.submitted_most, DEPTH / 2);
+	ck_assert_uint_eq(toy.in_flight_most, DEPTH);
+}
+
 TEST(the_time_of_a_batch_is_that_of_its_slowest)
 {
 	struct job_worker *worker = begin("read = 1\ncount = 16");

@@ -9,7 +9,10 @@
  * stops nobody. There are more slots than that: before it waits, the worker gathers also what it
  * hands over next, so that the engine has no pause when requests come out. Without batch-bytes
  * the worker hands over whenever slots are used up, a block of operations ends, or the next one
- * is not due yet; with it, when so many bytes are gathered and all of them may be in flight. A
+ * is not due yet; with it, when so many bytes or half of the depth are gathered and all of them
+ * may be in flight. Of small requests the depth may not hold two such batches, and with one the
+ * engine would wait while the worker makes the next. (faster behind net, 8-byte keys, 32 KiB,
+ * depth 3852: 2.9 to 3.1 M additions a second in one batch, 6.4 to 6.6 M in two.) A
  * server is given about a quarter of the depth at once: it works on some requests while the
  * worker makes and looks at others. (Redis, 50 in flight on one connection: 561,000 gets a second
  * in one piece, 637,000 in such ones.)
@@ -71,8 +74,7 @@ is_at_end(struct job_worker *worker)
 static inline bool
 is_full(const struct async *async)
 {
-	return async->free_count == 0 ||
-		(async->batch_bytes > 0 && async->gathered_bytes >= async->batch_bytes);
+	return async->free_count == 0 || (async->batch_bytes > 0 && flight_has_batch(async));
 }
 
 /** Hand over what is gathered, and wait until something comes out if that made no room. */
@@ -120,12 +122,12 @@ gather_some(struct job_worker *worker, const struct ops_op *ops, uint32_t j, uin
 {
 	struct async *async = worker->async;
 	uint32_t end = count - j < async->free_count ? count : j + async->free_count;
-	uint64_t batch_bytes = async->batch_bytes > 0 ? async->batch_bytes : UINT64_MAX;
+	bool is_batched = async->batch_bytes > 0;
 	if (is_paced)
 		end = j + 1;
 	do
 		flight_begin(async, &ops[j], is_paced ? worker->taken->due[j] : 0);
-	while (++j < end && async->gathered_bytes < batch_bytes);
+	while (++j < end && !(is_batched && flight_has_batch(async)));
 	return j;
 }
 

@@ -77,13 +77,25 @@ allocate(struct async *async, const struct job_plan *plan)
 	return NB_OK;
 }
 
+/** Two batches fit into the depth. */
+static uint32_t
+batch_ops_of(const struct job_plan *plan)
+{
+	return plan->depth > 1 ? plan->depth / 2 : 1;
+}
+
 /** Those in flight, and what is handed over at once when some of them are done. */
 static uint32_t
 slots_of(const struct job_plan *plan)
 {
 	uint64_t least = plan->spec->keys->key_size_max; /* a get's bytes */
-	uint64_t ahead = plan->batch_bytes == 0 ? FLIGHT_ROOM : plan->batch_bytes / least + 1;
-	return plan->depth + (ahead < plan->depth ? (uint32_t)ahead : plan->depth);
+	uint32_t most = plan->depth;
+	uint64_t ahead = FLIGHT_ROOM;
+	if (plan->batch_bytes > 0) {
+		ahead = plan->batch_bytes / least + 1;
+		most = batch_ops_of(plan);
+	}
+	return plan->depth + (ahead < most ? (uint32_t)ahead : most);
 }
 
 int
@@ -99,6 +111,7 @@ flight_new(struct async **out, const struct job_plan *plan)
 	async->at_once = is_split && plan->depth >= 4 ? plan->depth / 4 + 1 : plan->depth;
 	async->items_max = spec->items_max;
 	async->batch_bytes = plan->batch_bytes;
+	async->batch_ops = batch_ops_of(plan);
 	async->remembers = !job_is_listed(plan) && (plan->kinds & ~(1u << NB_OP_READ)) != 0;
 	async->key_stride = block_stride(spec->keys->key_size_max);
 	async->stride = block_whole_lines(

@@ -63,6 +63,7 @@ struct async {
 	uint32_t depth;     /* requests in flight, at most */
 	uint32_t slots;     /* these, and what is gathered meanwhile */
 	uint32_t at_once;   /* handed over, at most */
+	uint32_t batch_ops; /* a batch is whole with so many, whatever their bytes */
 	uint32_t items_max; /* records of an operation */
 	bool remembers;     /* own writes */
 	bool is_over;       /* no operation begins any more */
@@ -230,6 +231,14 @@ flight_keep(void *to, struct nb_slice from)
 	else
 		memcpy(to, from.data, from.size);
 	return (struct nb_slice){to, from.size};
+}
+
+/** With batch-bytes: what is gathered is to be handed over together. */
+static ALWAYS_INLINE bool
+flight_has_batch(const struct async *async)
+{
+	return async->gathered_bytes >= async->batch_bytes ||
+		async->tail - async->head >= async->batch_ops;
 }
 
 /** Take a slot, which is free, for an operation. */

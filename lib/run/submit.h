@@ -75,7 +75,7 @@ static inline uint32_t
 count_ready(const struct async *async)
 {
 	uint32_t count = async->tail - async->head, room = async->depth - async->in_flight;
-	bool is_whole = async->gathered_bytes >= async->batch_bytes && count <= room;
+	bool is_whole = flight_has_batch(async) && count <= room;
 	if (async->batch_bytes > 0 && async->in_flight > 0 && !is_whole)
 		return 0;
 	count = count < room ? count : room;
