@@ -51,213 +51,13 @@
 
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/error.h"
-#include "run/fault.h"
 #include "run/flight.h"
 #include "run/operate.h"
-#include "run/isolation.h"
-#include "run/tally.h"
-#include "run/worker_pool.h"
 
-enum {
-	HEAD_START_NS = 2 * 1000 * 1000, /* from the last worker's being ready to the begin */
-	PAIRS = 5,                       /* of a stamp and the wall clock */
-	START_SPIN_NS = 15000 * 1000,    /* of the scheduler, to move a thread: await_begin() */
-	SPINS = 200, /* looks at a thread that is behind before the CPU is given away */
-};
-
-__attribute__((noinline, cold)) int
-worker_refuse(const struct nb_engine *engine, struct nb_session *session, const char *call,
-	struct nb_slice value)
-{
-	if (engine->release != NULL)
-		engine->release(session);
-	return engine_refuse_size(call, value.size);
-}
-
-/* ---- memory ---- */
-
-static size_t
-histograms_of(const struct job_plan *plan)
-{
-	size_t count = (size_t)__builtin_popcount(plan->kinds);
-	return (plan->is_paced ? 2 * count : count) + (plan->depth > 1);
-}
-
-static size_t
-own_at(const struct job_plan *plan)
-{
-	return sizeof(struct job_worker) + histograms_of(plan) * sizeof(struct nb_histogram);
-}
-
-static size_t
-own_bytes(const struct job_plan *plan)
-{
-	size_t each = sizeof(struct job_own);
-	each += plan->feed != NULL ? sizeof(struct job_own_key) : 0;
-	return plan->own_places * each;
-}
-
-static size_t
-bytes_of(const struct job_plan *plan)
-{
-	return own_at(plan) + own_bytes(plan);
-}
-
-/** So that no page is missing when the operations run. What is there stays. */
-static void
-touch(volatile uint8_t *bytes, size_t size)
-{
-	enum { PAGE = 4096 };
-	for (size_t at = 0; at < size; at += PAGE)
-		bytes[at] = bytes[at];
-}
-
-/** "read"; or "get", of that action. */
-static const char *
-name_of(const struct job_worker *worker, const struct ops_op *op)
-{
-	const struct job_plan *plan = worker->plan;
-	return plan->action != NULL ? plan->action : kind_name(plan->spec->job, op->kind);
-}
-
-static void
-describe(const struct heartbeat *heartbeat, const char *call, char *buf, size_t size)
-{
-	const struct job_worker *worker = (const void *)((const char *)heartbeat -
-		offsetof(struct job_worker, heartbeat));
-	const struct job_taken *taken = worker->taken;
-	const struct ops_op *op = NULL;
-	bool is_operation = strcmp(call, "operation") == 0;
-	char key[80];
-	if (strcmp(call, "reading back") == 0)
-		op = worker->looked_at;
-	uint64_t at = __atomic_load_n(&worker->done, __ATOMIC_ACQUIRE);
-	if (is_operation && at - taken->first < OPS_STRATUM)
-		op = &taken->ops[at - taken->first];
-	if (op == NULL || op->keys == NULL) {
-		snprintf(buf, size, "%s", call);
-		return;
-	}
-	heartbeat_format_key(key, sizeof(key), op->keys[0].data, op->keys[0].size);
-	snprintf(buf, size, "%s, operation %llu (key %s)",
-		is_operation ? name_of(worker, op) : call, (unsigned long long)op->index, key);
-}
-
-int
-job_worker_new(
-	struct job_worker **out, const struct job_plan *plan, uint32_t thread, bool is_shared)
-{
-	int sharing = is_shared ? MAP_SHARED : MAP_PRIVATE;
-	struct job_worker *worker = mmap(
-		NULL, bytes_of(plan), PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
-	if (worker == MAP_FAILED)
-		return error_system("out of memory for a worker");
-	worker->plan = plan;
-	worker->thread = thread;
-	worker->heartbeat.worker = thread;
-	worker->heartbeat.done = &worker->done;
-	worker->heartbeat.describe = describe;
-	worker->own = (void *)((char *)worker + own_at(plan));
-	if (plan->feed != NULL)
-		worker->own_key = (void *)(worker->own + plan->own_places);
-	*out = worker;
-	return NB_OK;
-}
-
-void
-job_worker_delete(struct job_worker *worker)
-{
-	if (worker != NULL)
-		munmap(worker, bytes_of(worker->plan));
-}
-
-int
-job_worker_enter(struct job_worker *worker)
-{
-	const struct job_plan *plan = worker->plan;
-	struct nb_histogram *next = (struct nb_histogram *)(worker + 1);
-	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
-		if ((plan->kinds >> kind & 1) == 0)
-			continue;
-		worker->counts[kind].service = next++;
-		histogram_create(worker->counts[kind].service);
-		if (!plan->is_paced)
-			continue;
-		worker->counts[kind].response = next++;
-		histogram_create(worker->counts[kind].response);
-	}
-	if (plan->depth > 1) {
-		worker->batch = next;
-		histogram_create(worker->batch);
-	}
-	pacer_create(&worker->pacer, plan->clock, PACER_AUTO, plan->may_spin);
-	__atomic_store_n(&worker->strata_done, job_nth(worker), __ATOMIC_RELEASE);
-	fault_set_heartbeat(&worker->heartbeat);
-	touch((void *)worker->own, own_bytes(plan));
-	uint32_t items = plan->spec->items_max;
-	worker->taken = calloc(1, sizeof(*worker->taken));
-	worker->writes = calloc(items, sizeof(*worker->writes));
-	worker->found = calloc(items, sizeof(*worker->found));
-	worker->found_answers = calloc(items, sizeof(*worker->found_answers));
-	if (worker->taken == NULL || worker->writes == NULL || worker->found == NULL ||
-		worker->found_answers == NULL)
-		return error_set(NB_FAIL, "out of memory for %u records at once", items);
-	if (plan->feed != NULL)
-		return NB_OK; /* operations come from there */
-	if (plan->spec->has_steps) {
-		worker->seen = calloc(items, sizeof(*worker->seen));
-		worker->seen_sizes = calloc(items, sizeof(*worker->seen_sizes));
-		if (worker->seen == NULL || worker->seen_sizes == NULL)
-			return error_memory();
-		steps_begin(worker);
-	}
-	int rc = isolation_enter(worker);
-	if (rc != NB_OK)
-		return rc;
-	rc = plan->depth > 1 ? flight_new(&worker->async, plan) : NB_OK;
-	return rc != NB_OK ? rc : ops_maker_create(&worker->maker, plan->spec);
-}
-
-void
-job_worker_leave(struct job_worker *worker)
-{
-	free(worker->taken);
-	worker->taken = NULL;
-	free(worker->writes);
-	free(worker->found);
-	free(worker->found_answers);
-	flight_delete(worker->async);
-	worker->async = NULL;
-	free(worker->seen);
-	free(worker->seen_sizes);
-	tally_destroy(worker);
-	isolation_leave(worker);
-	ops_maker_destroy(&worker->maker);
-}
-
-__attribute__((noinline)) void
-worker_fail(struct job_worker *worker, const struct ops_op *op, int rc)
-{
-	const char *name = worker->plan->engine->name, *what = name_of(worker, op);
-	unsigned long long i = op->index;
-	worker->rc = rc < 0 ? rc : NB_FAIL;
-	if (rc < 0)
-		snprintf(worker->text, sizeof(worker->text), "%s: %s, operation %llu: %s", name,
-			what, i,
-			nb_error_text()[0] != '\0' ? nb_error_text()
-						   : "failed without saying why");
-	else
-		snprintf(worker->text, sizeof(worker->text),
-			"%s: %s, operation %llu: answered %d, which means nothing here", name,
-			what, i, rc);
-}
-
-/* ---- the loop ---- */
+enum { SPINS = 200 /* looks at a thread that is behind before the CPU is given away */ };
 
 /**
  * NB_OP_* if all operations are of that kind, and there is a loop of its own for it: each goes
@@ -485,38 +285,10 @@ run_made(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 			     : run_block(worker, ops, count, clock_kind, is_paced, only);
 }
 
-void
-job_worker_tick(struct job_worker *worker)
-{
-	const struct nb_engine *engine = worker->plan->engine;
-	if (engine->tick == NULL || is_halted(worker))
-		return;
-	heartbeat_enter(&worker->heartbeat, "tick");
-	int rc = engine->tick(worker->session);
-	heartbeat_leave(&worker->heartbeat);
-	if (rc >= 0 || worker->rc != NB_OK)
-		return;
-	worker->rc = rc;
-	snprintf(worker->text, sizeof(worker->text), "%s: tick: %s", engine->name,
-		nb_error_text());
-}
-
 static void
 idle(void *worker)
 {
 	job_worker_tick(worker);
-}
-
-/** In a loop that waits: tick where a millisecond has passed since `since`, in ticks. */
-static void
-tick_in_wait(struct job_worker *worker, uint64_t *since)
-{
-	const struct clock *clock = worker->plan->clock;
-	uint64_t now = clock_stamp(clock->kind);
-	if (clock_ns(clock, now - *since) < POOL_IDLE_NS)
-		return;
-	job_worker_tick(worker);
-	*since = now;
 }
 
 /** All strata below this one are done by all: known once, it stays so. */
@@ -541,7 +313,7 @@ wait_for_peers(struct job_worker *worker, uint64_t needed)
 		if (worker->async != NULL)
 			go_on_in_wait(worker, t == worker->thread);
 		if (++spins % SPINS == 0) {
-			tick_in_wait(worker, &since);
+			worker_tick_in_wait(worker, &since);
 			sched_yield();
 		}
 	}
@@ -703,81 +475,6 @@ run_loop(struct job_worker *worker)
 		(plan->is_sparse ? sparse : closed)[worker->only][is_monotonic](worker);
 }
 
-/**
- * A stamp, and the wall clock at the same moment. A thread that loses its CPU between the two
- * would begin that much too early, by milliseconds: so the closest of a few pairs counts.
- */
-static uint64_t
-stamp_and_real(const struct clock *clock, uint64_t *real_ns)
-{
-	uint64_t stamp = 0, least = UINT64_MAX;
-	for (int i = 0; i < PAIRS; i++) {
-		uint64_t before = clock_stamp(clock->kind), now_ns = clock_real_ns();
-		uint64_t took = clock_stamp(clock->kind) - before;
-		if (took >= least)
-			continue;
-		least = took;
-		stamp = before + took / 2;
-		*real_ns = now_ns;
-	}
-	return stamp;
-}
-
-void
-job_gate_open(struct job_gate *gate, const struct clock *clock)
-{
-	uint64_t ahead_ns = gate->workers > 1 ? HEAD_START_NS : 0;
-	uint64_t now_ns = 0, begin = stamp_and_real(clock, &now_ns);
-	if (gate->start_at_ns > now_ns)
-		ahead_ns = gate->start_at_ns - now_ns;
-	begin += clock_ticks(clock, ahead_ns);
-	__atomic_store_n(&gate->begin, begin, __ATOMIC_RELEASE);
-}
-
-/**
- * With a moment that other processes begin at, too, the last part of the wait is spun if there is
- * a CPU for each thread. Workers of two processes that wake at the same moment may be on one CPU.
- * The scheduler moves one of them only after some milliseconds, in which one would be late. They
- * must not give the CPU away meanwhile, since a task that has just run is not moved.
- */
-static void
-await_begin(struct job_worker *worker, uint64_t begin)
-{
-	const struct job_plan *plan = worker->plan;
-	uint64_t spin = clock_ticks(plan->clock, START_SPIN_NS);
-	bool spins = plan->gate->start_at_ns > 0 && plan->may_spin;
-	pacer_wait(&worker->pacer, spins ? begin - spin : begin, plan->halt);
-	while (spins && clock_stamp(plan->clock->kind) < begin && !is_halted(worker))
-		continue;
-}
-
-/** Say that this worker is ready, and wait for the others. False: there will be no begin. */
-static bool
-pass_gate(struct job_worker *worker, struct moments *moments)
-{
-	const struct job_plan *plan = worker->plan;
-	struct job_gate *gate = plan->gate;
-	uint32_t waiting = __atomic_add_fetch(&gate->waiting, 1, __ATOMIC_ACQ_REL);
-	if (gate->is_opened_inside && waiting == gate->workers)
-		job_gate_open(gate, plan->clock);
-	uint64_t begin, since = clock_stamp(plan->clock->kind);
-	while ((begin = __atomic_load_n(&gate->begin, __ATOMIC_ACQUIRE)) == UINT64_MAX) {
-		if (is_halted(worker))
-			return false;
-		tick_in_wait(worker, &since);
-		struct timespec moment = {.tv_nsec = 50000};
-		nanosleep(&moment, NULL);
-	}
-	pulse_begin(&worker->pulses, plan->clock, begin);
-	*moments = (struct moments){.begin = begin,
-		.warm = begin + plan->warm_ticks,
-		.end = plan->end_ticks < UINT64_MAX - begin ? begin + plan->end_ticks
-							    : UINT64_MAX};
-	pacer_enter_thread();
-	await_begin(worker, begin);
-	return !is_halted(worker);
-}
-
 void
 job_worker_run(struct job_worker *worker)
 {
@@ -785,7 +482,7 @@ job_worker_run(struct job_worker *worker)
 		worker->pacer.idle = idle;
 		worker->pacer.idle_arg = worker;
 	}
-	if (pass_gate(worker, &worker->taken->moments))
+	if (worker_pass_gate(worker, &worker->taken->moments))
 		run_loop(worker);
 	__atomic_store_n(&worker->is_over, 1, __ATOMIC_RELEASE);
 }

@@ -84,6 +84,18 @@ worker_count_end(struct job_worker *worker, struct reaped *reaped);
 void
 worker_fail(struct job_worker *worker, const struct ops_op *op, int rc);
 
+/** What is being done within `call`, with the operation and its key: of a heartbeat. */
+void
+worker_describe(const struct heartbeat *heartbeat, const char *call, char *buf, size_t size);
+
+/** In a loop that waits: tick where a millisecond has passed since `*since`, in ticks. */
+void
+worker_tick_in_wait(struct job_worker *worker, uint64_t *since);
+
+/** Say that this worker is ready, and wait for the others. False: there will be no begin. */
+NB_MUST_CHECK bool
+worker_pass_gate(struct job_worker *worker, struct moments *moments);
+
 static ALWAYS_INLINE bool
 is_halted(const struct job_worker *worker)
 {
