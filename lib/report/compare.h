@@ -103,6 +103,10 @@ void
 compare_add_text(struct nb_comparison *comparison, struct compare_texts *texts, const char *fmt,
 	...) NB_PRINTF(3, 4);
 
+/** Fill in is_by_file, the runs and the works with their samples (compare_runs.c). */
+void
+compare_sort_runs(struct nb_comparison *comparison);
+
 /** Fill in differences and warnings (compare_same.c). */
 void
 compare_look_for_differences(struct nb_comparison *comparison);
