@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/histogram.h"
+#include "run/run.h"
 #include "workload/op_kind.h"
 
 enum { UNDER_WAY = 4 /* operations for each thread that are no queue yet */ };

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "run/run.h"
 #include "run/options.h"
 
 static bool

@@ -7,7 +7,9 @@
 #include <mininb/mininb.h>
 #include <mininb/trace.h>
 
-#include "run/run.h"
+#include "run/environment.h"
+#include "run/measurement.h"
+#include "run/sysinfo.h"
 
 /** An option of the engine as it was in force. Both texts owned. */
 struct result_option {

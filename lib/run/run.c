@@ -345,29 +345,6 @@ take_options(struct nb_run *run, const struct nb_run_options *options)
 	return NB_OK;
 }
 
-struct measurement
-measurement_share(const struct measurement *of)
-{
-	++*of->owners;
-	return *of;
-}
-
-void
-measurement_destroy(struct measurement *measured)
-{
-	if (measured->owners == NULL || --*measured->owners == 0) {
-		counters_destroy(&measured->counters);
-		nb_histogram_delete(measured->service);
-		nb_histogram_delete(measured->hiccups);
-		nb_histogram_delete(measured->batch);
-		nb_histogram_delete(measured->checkpoints);
-		free(measured->threads);
-		series_destroy(&measured->series);
-		free(measured->owners);
-	}
-	*measured = (struct measurement){0};
-}
-
 static int
 create_memory(struct nb_run *run)
 {
