@@ -89,6 +89,7 @@ note_abort(int status)
 static const struct link_calls link_of_test = {.abi = LINK_ABI,
 	.send = send_letter,
 	.receive = receive_letter,
+	.leave = close_nothing,
 	.pending = nothing_pending,
 	.close = close_nothing,
 	.abort = note_abort};

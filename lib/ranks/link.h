@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LINK_ABI 1u
+#define LINK_ABI 2u
 #define LINK_SYMBOL "mininb_link"
 
 struct link_calls {
@@ -23,6 +23,8 @@ struct link_calls {
 	size_t (*pending)(void);
 	/** Returns when all ranks have called it. */
 	void (*close)(void);
+	/** If close() does not return: tell the launcher that this process ends. For signal handlers. */
+	void (*leave)(void);
 	/** Make the launcher end all ranks. Does not return. */
 	void (*abort)(int status);
 };

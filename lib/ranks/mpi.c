@@ -8,12 +8,19 @@
  * matched first (MPI_Improbe), so a sender that dies in the middle of one cannot make this rank
  * wait for it.
  */
+#include <fcntl.h>
 #include <limits.h>
 #include <mpi.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "link.h"
+
+enum { BARRIER_MS = 500, ANSWER_MS = 1000, FILES = 1024 };
 
 /** A message on its way, out or in. */
 struct transfer {
@@ -26,17 +33,23 @@ struct transfer {
 
 static struct transfer *sends, *receives;
 static size_t send_count;
+static int launcher_fd = -1; /* the socket to Hydra; -1: another launcher */
+static bool was_open[FILES]; /* before MPI began: inherited files, the launcher's too */
 
 static const char *
 open_link(uint32_t *rank, uint32_t *ranks)
 {
 	int own, all, given;
+	for (int fd = 0; fd < FILES; fd++)
+		was_open[fd] = fcntl(fd, F_GETFD) >= 0;
 	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS)
 		return "MPI_Init_thread failed";
 	if (MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
 		MPI_Comm_rank(MPI_COMM_WORLD, &own) != MPI_SUCCESS ||
 		MPI_Comm_size(MPI_COMM_WORLD, &all) != MPI_SUCCESS)
 		return "MPI_COMM_WORLD cannot be used";
+	const char *fd = getenv("PMI_FD");
+	launcher_fd = fd != NULL ? atoi(fd) : -1;
 	*rank = (uint32_t)own;
 	*ranks = (uint32_t)all;
 	return NULL;
@@ -150,10 +163,55 @@ receive_message(uint32_t *from, void **bytes, size_t *size)
 	return rc;
 }
 
+/**
+ * MPI_Finalize of MPICH 4.0 over UCX asks each other rank for an answer, and then waits in a barrier
+ * of the launcher, in which a rank gives no answers. So a rank that comes later may wait for ever.
+ * Here all come within microseconds, which makes that rare; leave_launcher() is for the rest.
+ */
 static void
 close_link(void)
 {
+	MPI_Barrier(MPI_COMM_WORLD);
 	MPI_Finalize();
+}
+
+/** Reads lines of the launcher until one contains `word`, or for `ms` milliseconds. */
+static void
+await_launcher(const char *word, int ms)
+{
+	char text[256] = "";
+	size_t used = 0;
+	struct pollfd launcher = {.fd = launcher_fd, .events = POLLIN};
+	while (strstr(text, word) == NULL && poll(&launcher, 1, ms) > 0) {
+		ssize_t got = read(launcher_fd, text + used, sizeof(text) - 1 - used);
+		if (got <= 0)
+			return;
+		used += (size_t)got;
+		text[used] = '\0';
+	}
+}
+
+/**
+ * Ends the wait of MPI_Finalize, in a signal handler. Hydra, the launcher of MPICH, reports a
+ * failure if a process ends that has not told it so, or before it can send it the end of a
+ * barrier. Without connections no rank expects answers, so those that do go on to the barrier. If
+ * that does not end either, all ranks are here. The lines are of version 1 of PMI.
+ */
+static void
+leave_launcher(void)
+{
+	static const char bye[] = "cmd=finalize\n";
+	if (launcher_fd < 0)
+		return;
+	for (int fd = 0; fd < FILES; fd++) {
+		struct sockaddr_storage peer;
+		socklen_t size = sizeof(peer);
+		if (!was_open[fd] && getpeername(fd, (struct sockaddr *)&peer, &size) == 0)
+			shutdown(fd, SHUT_RDWR);
+	}
+	await_launcher("barrier_out", BARRIER_MS);
+	if (write(launcher_fd, bye, sizeof(bye) - 1) == (ssize_t)sizeof(bye) - 1)
+		await_launcher("finalize_ack", ANSWER_MS);
 }
 
 static void
@@ -175,6 +233,7 @@ mininb_link(void)
 		.receive = receive_message,
 		.pending = pending_sends,
 		.close = close_link,
+		.leave = leave_launcher,
 		.abort = abort_link};
 	return &calls;
 }

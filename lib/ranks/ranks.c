@@ -275,19 +275,21 @@ exchange_last(struct nb_ranks *ranks)
 }
 
 static volatile sig_atomic_t leave_status;
+static const struct link_calls *left_link; /* NULL: it was aborted */
 
 static void
 end_anyway(int number)
 {
 	(void)number;
+	if (left_link != NULL)
+		left_link->leave();
 	syscall(SYS_exit_group, (int)leave_status);
 }
 
 /**
- * Bounds what MPI does at the end, when all messages have arrived and files are written. MPICH 4.0
- * over TCP may wait in MPI_Finalize for connections that another rank has closed, and without
- * MPI_Finalize its launcher kills the ranks that are still there. A launcher that has begun to
- * kill all may never answer MPI_Abort.
+ * Bounds what MPI does at the end, when all messages have arrived and files are written.
+ * MPI_Finalize may not return (mpi.c), and a launcher that has begun to kill all may never answer
+ * MPI_Abort.
  */
 static void
 bound_end(int status)
@@ -305,6 +307,7 @@ nb_ranks_leave(struct nb_ranks *ranks, int status)
 		send_all(ranks, MESSAGE_OVER);
 	if (!has_lost_one)
 		exchange_last(ranks);
+	left_link = has_lost_one ? NULL : ranks->link;
 	bound_end(has_lost_one && status == 0 ? 1 : status);
 	if (has_lost_one) /* MPI would wait for it for ever */
 		ranks->link->abort(leave_status);
