@@ -94,13 +94,15 @@ run_stretch(struct job_worker *worker, const struct block *block, uint32_t *at, 
 	struct span stretch = {.begin = begin, .end = begin};
 	uint32_t from = *at, j = from;
 	bool is_over = false;
+	for (uint32_t k = from; k < until; k++) {
+		taken->ticks[k] = 0;
+		taken->begins[k] = taken->ends[k] = begin;
+	}
 	while (j < until && !is_over) {
 		struct span span = {.begin = begin};
 		if (!run_unstamped(worker, block, j, clock_kind, only, &span))
 			break;
 		stretch.paused += span.paused;
-		taken->ticks[j] = 0;
-		taken->begins[j] = taken->ends[j] = begin;
 		j++;
 		if (j < until) /* the last one is told when it has the stretch's end */
 			__atomic_store_n(&worker->done, block->done + j, __ATOMIC_RELEASE);

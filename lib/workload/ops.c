@@ -156,6 +156,26 @@ make_op_values(struct ops_maker *maker, uint32_t j, const struct ops_op *op)
 			maker->value_stride, op->keys[k].data, op->keys[k].size, 1, version);
 }
 
+/**
+ * Of `count` operations of one record each, whose values are of one size. They are made side by
+ * side, one after the other in memory, whichever operations they belong to.
+ */
+static void
+make_alike_values(struct ops_maker *maker, const uint8_t *writes, uint32_t count)
+{
+	struct nb_slice keys[OPS_STRATUM];
+	uint64_t versions[OPS_STRATUM];
+	for (uint32_t k = 0; k < count; k++) {
+		const struct ops_op *op = &maker->ops[writes[k]];
+		keys[k] = op->keys[0];
+		versions[k] = ops_version(maker->spec, op->index);
+		maker->values[op->keys - maker->keys].data = maker->value_bytes +
+			k * maker->value_stride;
+	}
+	values_write_each(&maker->spec->values, maker->value_bytes, maker->value_stride, keys,
+		versions, count);
+}
+
 /** Of operations [begin, begin + count) of the stratum, which stand in maker->ops. */
 static void
 make_values(struct ops_maker *maker, uint32_t begin, uint32_t count)
@@ -165,6 +185,12 @@ make_values(struct ops_maker *maker, uint32_t begin, uint32_t count)
 	for (uint32_t j = 0; j < count; j++) {
 		writes[found] = (uint8_t)j;
 		found += ops_is_write(maker->ops[j].kind) || maker->ops[j].steps != NULL;
+	}
+	const struct ops_spec *spec = maker->spec;
+	if (ops_is_of_ones(spec) && spec->sizes->min == spec->sizes->max &&
+		spec->value_head == 0) {
+		make_alike_values(maker, writes, found);
+		return;
 	}
 	for (uint32_t k = 0; k < found; k++) {
 		struct ops_op *op = &maker->ops[writes[k]];

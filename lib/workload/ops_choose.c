@@ -366,16 +366,18 @@ choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
 	uint64_t first = maker->first + begin;
 	for (uint32_t j = 0; j < count; j++)
 		maker->ops[j].index = first + j;
+	uint32_t kinds = spec->one_kind < NB_OP_KINDS ? 1u << spec->one_kind : 0;
 	for (uint32_t j = 0; j < count && spec->one_kind >= NB_OP_KINDS; j++) {
 		maker->ops[j].kind = maker->kinds[begin + j];
 		maker->ops[j].length = 0;
+		kinds |= 1u << maker->kinds[begin + j];
 	}
 	bool are_drawn = draws_all(spec);
 	for (uint32_t j = 0; j < count && spec->again != NULL; j++)
 		maker->ops[j].expects = maker->expects[begin + j];
 	for (uint32_t j = 0; j < count && are_drawn; j++)
 		maker->numbers[j] = number_of(maker, maker->drawn[begin + j]);
-	if (are_drawn && spec->one_kind < NB_OP_KINDS && is_drawn(spec->one_kind))
+	if (are_drawn && (kinds & ~OP_DRAWN_MASK) == 0)
 		return count;
 	for (uint32_t j = 0; j < count; j++) {
 		struct ops_op *op = &maker->ops[j];
