@@ -174,52 +174,6 @@ TEST(options_are_checked)
 	trace_reader_close(NULL);
 }
 
-TEST(a_rewound_trace_begins_again)
-{
-	static const char csv[] = "op_time,key,op,op_count\n5,a,GET,3\n7,b,GET,1\nx\n";
-	static const char ops[] = "R 61 @0\nR 61 @0\nR 61 @0\nR 62 @2000000000\n";
-	file_put("trace", csv, sizeof(csv) - 1);
-	struct nb_trace_options options = trace_at("trace", NB_TRACE_AUTO, NB_TRACE_SKIP_BAD);
-	struct trace_reader *reader;
-	struct trace_op op;
-	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_OK);
-	for (int times = 0; times < 3; times++) {
-		struct text found = {0};
-		int rc;
-		while ((rc = trace_reader_next(reader, &op)) == NB_OK)
-			text_op(&found, &op);
-		ck_assert_int_eq(rc, NB_NOT_FOUND);
-		ck_assert_str_eq(found.data, ops);
-		ck_assert_uint_eq(trace_reader_counts(reader)->ops, 4);
-		ck_assert_uint_eq(trace_reader_counts(reader)->bad, 1);
-		ck_assert_str_eq(trace_reader_counts(reader)->first_bad,
-			"line 4: 'x' is not an operation: it has too few columns");
-		free(found.data);
-		ck_assert_int_eq(trace_reader_rewind(reader), NB_OK);
-		ck_assert_uint_eq(trace_reader_counts(reader)->ops, 0);
-		/* also from the middle, between the repetitions of a line */
-		ck_assert_int_eq(trace_reader_next(reader, &op), NB_OK);
-		ck_assert_int_eq(trace_reader_next(reader, &op), NB_OK);
-		ck_assert_int_eq(trace_reader_rewind(reader), NB_OK);
-	}
-	trace_reader_close(reader);
-	/* ours, within a block */
-	static const struct trace_op two[] = {
-		{.kind = NB_OP_READ, .key = {"a", 1}}, {.kind = NB_OP_READ, .key = {"b", 1}}};
-	options = trace_at("written", NB_TRACE_MININB, 0);
-	ck_assert_int_eq(write_ops(&options, two, 2), NB_OK);
-	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_OK);
-	for (int times = 0; times < 3; times++) {
-		ck_assert_int_eq(trace_reader_next(reader, &op), NB_OK);
-		ck_assert_mem_eq(op.key.data, "a", 1);
-		ck_assert_int_eq(trace_reader_rewind(reader), NB_OK);
-	}
-	for (int i = 0; i < 2; i++)
-		ck_assert_int_eq(trace_reader_next(reader, &op), NB_OK);
-	ck_assert_int_eq(trace_reader_next(reader, &op), NB_NOT_FOUND);
-	trace_reader_close(reader);
-}
-
 TEST(the_position_goes_from_nothing_to_all)
 {
 	file_put("trace", "READ 1\nREAD 2\n", 14);

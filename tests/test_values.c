@@ -475,15 +475,6 @@ TEST(a_short_value_begins_a_longer_one)
 	free(longest);
 }
 
-TEST(every_verdict_has_a_name)
-{
-	for (int i = 0; i < VALUE_VERDICTS; i++)
-		for (int j = 0; j < i; j++)
-			ck_assert_str_ne(value_verdict_name(i), value_verdict_name(j));
-	ck_assert_str_eq(value_verdict_name(VALUE_GOOD), "good");
-	ck_assert_str_eq(value_verdict_name(VALUE_OF_OTHER_KEY), "value of another key");
-}
-
 /* ---- values of many sizes by one spec ---- */
 
 static const double odd_ratios[] = {0, 0.013, 0.25, 1 / 3.0, 0.5, 0.77, 0.999, 1};

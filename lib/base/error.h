@@ -42,9 +42,6 @@ error_unknown(const char *word, const char *const *words, size_t count, const ch
 void
 log_message(uint32_t level, const char *fmt, ...) NB_PRINTF(2, 3);
 
-void
-log_messagev(uint32_t level, const char *fmt, va_list args) NB_PRINTF(2, 0);
-
 /** Bits of stop_flag, atomic: nb_stop() and nb_stop_waiting() are in force. */
 enum { STOP_WORK = 1, STOP_WAITING = 2 };
 extern int stop_flag;

@@ -635,8 +635,9 @@ metric_unit_name(enum metric_unit unit)
 	return names[unit];
 }
 
-void
-metric_format(const struct metric *metric, struct metric_value value, char *text, size_t size)
+/** For people: "3.07 us", "12.3 MiB"; "" if it is not known. */
+static void
+format(const struct metric *metric, struct metric_value value, char *text, size_t size)
 {
 	text[0] = '\0';
 	if (value.type == METRIC_TEXT)
@@ -659,7 +660,7 @@ metric_line(const struct metric *metric, const struct metric_source *source, cha
 	size_t size)
 {
 	const struct nb_result *run = source->record->run;
-	metric_format(metric, metric_take(metric, source), text, size);
+	format(metric, metric_take(metric, source), text, size);
 	const char *why = text[0] == '\0' && run != NULL
 		? strstr(run->measured.used_missing, metric->missing)
 		: NULL;

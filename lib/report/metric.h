@@ -79,10 +79,6 @@ metric_source_create(struct metric_source *source, const struct record *record);
 struct metric_value
 metric_take(const struct metric *metric, const struct metric_source *source);
 
-/** For people: "3.07 us", "12.3 MiB"; "" if it is not known. */
-void
-metric_format(const struct metric *metric, struct metric_value value, char *text, size_t size);
-
 /** Of a metric with a line of its own: the value, or why it is not available; "": neither is known. */
 void
 metric_line(const struct metric *metric, const struct metric_source *source, char *text,

@@ -62,8 +62,9 @@ job_group_create(struct nb_group *group, const char *name)
 	return rc;
 }
 
-int
-job_group_copy(struct nb_group *group, const struct nb_group *from, const char *name)
+/** A deep copy under another name. */
+static int
+copy_group(struct nb_group *group, const struct nb_group *from, const char *name)
 {
 	*group = *from;
 	snprintf(group->name, sizeof(group->name), "%s", name);
@@ -98,7 +99,7 @@ job_add_group(struct nb_job *job, const struct nb_group *defaults, const char *n
 	struct nb_group *group = array_append(&job->groups, &job->group_count, sizeof(*group));
 	if (group == NULL)
 		return NB_FAIL;
-	int rc = job_group_copy(group, defaults, name);
+	int rc = copy_group(group, defaults, name);
 	if (rc != NB_OK)
 		return rc;
 	group->phase = job->group_count > 1 ? group[-1].phase + defaults->phase : 0;

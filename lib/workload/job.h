@@ -101,10 +101,6 @@ job_value_real_text(char *buf, size_t size, double real);
 NB_MUST_CHECK int
 job_group_create(struct nb_group *group, const char *name);
 
-/** A deep copy under another name. */
-NB_MUST_CHECK int
-job_group_copy(struct nb_group *group, const struct nb_group *from, const char *name);
-
 void
 job_group_destroy(struct nb_group *group);
 

@@ -12,9 +12,6 @@
 
 /* ---- for every type ---- */
 
-void *
-job_field(const struct job_key *key, const void *object);
-
 /** Of 32 or 64 bits. */
 uint64_t
 job_load(const struct job_key *key, const void *object);

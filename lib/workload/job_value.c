@@ -54,7 +54,7 @@ job_write_real(FILE *to, const char *before, double real)
 	fprintf(to, "%s%s", before, text);
 }
 
-void *
+static void *
 job_field(const struct job_key *key, const void *object)
 {
 	return (char *)object + key->offset;

@@ -174,13 +174,6 @@ ops_inserted_number(const struct ops_spec *spec, uint64_t k)
 }
 
 /**
- * The operation whose insert makes that record, or UINT64_MAX: none of this group's.
- * It is told to the stratum: the first operation of that.
- */
-uint64_t
-ops_inserter_stratum(const struct ops_spec *spec, uint64_t number);
-
-/**
  * All strata below this one must be done before that stratum may be run, since it may go
  * to records that they insert. 0: none.
  */

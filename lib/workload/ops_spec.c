@@ -217,25 +217,6 @@ ops_spec_be_array(struct ops_spec *spec)
 }
 
 uint64_t
-ops_inserter_stratum(const struct ops_spec *spec, uint64_t number)
-{
-	uint64_t weight = spec->group->weights[NB_OP_INSERT], k = number;
-	if (!spec->is_load) {
-		if (weight == 0 || number < spec->job->records ||
-			(number - spec->job->records) % spec->streams != spec->stream)
-			return UINT64_MAX;
-		k = (number - spec->job->records) / spec->streams;
-	}
-	/* The k-th, from 0 on, is the last insert of the first n operations; n is near this. */
-	uint64_t stratum = (uint64_t)((uint128)k * spec->weight_sum / weight) / OPS_STRATUM;
-	while (stratum > 0 && ops_count_before(spec, NB_OP_INSERT, stratum * OPS_STRATUM) > k)
-		stratum--;
-	while (ops_count_before(spec, NB_OP_INSERT, (stratum + 1) * OPS_STRATUM) <= k)
-		stratum++;
-	return stratum;
-}
-
-uint64_t
 records_needs(const struct ops_spec *spec, uint64_t stratum)
 {
 	return spec->has_waits && stratum > spec->lag_strata ? stratum - spec->lag_strata : 0;

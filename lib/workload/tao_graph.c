@@ -22,8 +22,8 @@
 /* Separates the numbers of a graph from those of operations. */
 #define GRAPH_SALT UINT64_C(0x7a6f2b8c4d1e9053)
 
-void
-tao_alias_destroy(struct tao_alias *alias)
+static void
+alias_destroy(struct tao_alias *alias)
 {
 	free(alias->slots);
 	*alias = (struct tao_alias){0};
@@ -52,8 +52,9 @@ fill_slots(struct tao_alias *alias, double *shares, uint32_t *light, uint32_t *h
 	/* What is left is 1 but for rounding: `own` is drawn either way. */
 }
 
-int
-tao_alias_create(
+/** Draws values[i], or i if that is NULL, as often as weights[i] says. None but zeros: draws nothing. */
+static int
+alias_create(
 	struct tao_alias *alias, const double *weights, const uint32_t *values, uint32_t count)
 {
 	double sum = 0;
@@ -78,7 +79,7 @@ tao_alias_create(
 	free(room);
 	if (has_room)
 		return NB_OK;
-	tao_alias_destroy(alias);
+	alias_destroy(alias);
 	return error_memory();
 }
 
@@ -126,7 +127,7 @@ create_classes(struct tao_graph *graph, const struct tao_law *law)
 	for (uint32_t c = 0; c < TAO_CLASSES && rc == NB_OK; c++) {
 		for (uint32_t i = 0; i < law->count; i++)
 			weights[i] = tao_class_of(law->values[i]) == c ? law->weights[i] : 0;
-		rc = tao_alias_create(&graph->classes[c], weights, law->values, law->count);
+		rc = alias_create(&graph->classes[c], weights, law->values, law->count);
 	}
 	free(weights);
 	return rc;
@@ -197,7 +198,7 @@ tao_graph_create(struct tao_graph *graph, const struct tao_file *file, uint64_t 
 	int rc = NB_OK;
 	for (uint32_t i = 0; i < TAO_LAWS && rc == NB_OK; i++) {
 		const struct tao_law *law = &file->laws[i];
-		rc = tao_alias_create(&graph->laws[i], law->weights, law->values, law->count);
+		rc = alias_create(&graph->laws[i], law->weights, law->values, law->count);
 	}
 	if (rc == NB_OK)
 		rc = create_groups(graph, degree, graph->seed);
@@ -217,9 +218,9 @@ tao_graph_destroy(struct tao_graph *graph)
 {
 	free(graph->group_begins);
 	for (uint32_t c = 0; c < TAO_CLASSES; c++)
-		tao_alias_destroy(&graph->classes[c]);
+		alias_destroy(&graph->classes[c]);
 	for (uint32_t i = 0; i < TAO_LAWS; i++)
-		tao_alias_destroy(&graph->laws[i]);
+		alias_destroy(&graph->laws[i]);
 }
 
 /* ---- keys, and back ---- */

@@ -109,14 +109,6 @@ tao_graph_create(struct tao_graph *graph, const struct tao_file *file, uint64_t 
 void
 tao_graph_destroy(struct tao_graph *graph);
 
-/** Draws values[i], or i if that is NULL, as often as weights[i] says. None but zeros: draws nothing. */
-NB_MUST_CHECK int
-tao_alias_create(
-	struct tao_alias *alias, const double *weights, const uint32_t *values, uint32_t count);
-
-void
-tao_alias_destroy(struct tao_alias *alias);
-
 /** The edges of the primary shard: those with e % shards equal to it. */
 static inline uint64_t
 tao_edges_of(const struct tao_graph *graph, uint32_t shard)

@@ -288,22 +288,6 @@ trace_reader_position(const struct trace_reader *reader, uint64_t *done, uint64_
 	*total = reader->in.fd < 0 ? reader->in.size : 0;
 }
 
-int
-trace_reader_rewind(struct trace_reader *reader)
-{
-	int rc = trace_input_rewind(&reader->in);
-	if (rc != NB_OK)
-		return rc;
-	reader->counts = (struct nb_trace_counts){.size = sizeof(reader->counts)};
-	reader->number = 0;
-	reader->has_time = false;
-	reader->first_time = reader->last_due_ns = 0;
-	reader->columns.is_known = false;
-	reader->repeats = 0;
-	reader->block = (struct trace_block){0};
-	return begin(reader);
-}
-
 void
 trace_reader_close(struct trace_reader *reader)
 {

@@ -48,10 +48,6 @@ trace_reader_counts(const struct trace_reader *reader);
 void
 trace_reader_position(const struct trace_reader *reader, uint64_t *done, uint64_t *total);
 
-/** Go back to the first operation and reset the counts. NB_ERR_USAGE: it is a stream. */
-NB_MUST_CHECK int
-trace_reader_rewind(struct trace_reader *reader);
-
 /** NULL is fine. */
 void
 trace_reader_close(struct trace_reader *reader);

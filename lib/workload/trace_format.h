@@ -57,10 +57,6 @@ trace_input_take(struct trace_input *in, size_t size)
 		trace_input_forget(in);
 }
 
-/** NB_ERR_USAGE of a stream. */
-NB_MUST_CHECK int
-trace_input_rewind(struct trace_input *in);
-
 void
 trace_input_close(struct trace_input *in);
 
@@ -140,7 +136,7 @@ struct trace_format {
 	/* A line; trace_text_bad() and the like say what is wrong with it. */
 	enum trace_verdict (*parse)(
 		struct trace_reader *reader, struct trace_text line, struct trace_op *op);
-	/* Not of text: read what precedes the operations, also after a rewind. */
+	/* Not of text: read what precedes the operations. */
 	int (*begin)(struct trace_reader *reader);
 	int (*next)(struct trace_reader *reader, struct trace_op *op);
 	int (*write_begin)(struct trace_writer *writer);

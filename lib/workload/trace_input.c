@@ -7,7 +7,7 @@
  * push the engine's own data out of memory. Whatever cannot be mapped (a pipe, a
  * terminal, a file of /proc, which says that it is empty) is read into a buffer
  * that grows to the longest line. Rejected: read() for all, which is as fast but
- * has a copy more and knows no rewinding of what is larger than the buffer.
+ * has a copy more.
  *
  * A file that is cut short while it is mapped raises SIGBUS; see mapping.c.
  */
@@ -158,17 +158,6 @@ trace_input_forget(struct trace_input *in)
 	size_t end = in->pos / TRACE_INPUT_FORGET * TRACE_INPUT_FORGET;
 	madvise(in->data + in->forgotten, end - in->forgotten, MADV_DONTNEED);
 	in->forgotten = end;
-}
-
-int
-trace_input_rewind(struct trace_input *in)
-{
-	if (in->fd >= 0)
-		return error_set(
-			NB_ERR_USAGE, "%s: is a stream, which cannot be read twice", in->path);
-	in->pos = 0;
-	in->forgotten = 0;
-	return NB_OK;
 }
 
 void

@@ -511,17 +511,3 @@ value_version(struct nb_slice value)
 	uint64_t upper = hide_upper(word, key_hash);
 	return upper <= VALUE_VERSIONS >> 32 ? upper << 32 | lower : lower;
 }
-
-const char *
-value_verdict_name(int verdict)
-{
-	static const char *const names[VALUE_VERDICTS] = {
-		[VALUE_GOOD] = "good",
-		[VALUE_WRONG_SIZE] = "wrong size",
-		[VALUE_OF_OTHER_KEY] = "value of another key",
-		[VALUE_CORRUPT] = "corrupt",
-		[VALUE_STALE] = "stale",
-	};
-	assert(verdict >= 0 && verdict < VALUE_VERDICTS);
-	return names[verdict];
-}

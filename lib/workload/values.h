@@ -108,8 +108,4 @@ value_versions(size_t size);
 uint64_t
 value_version_in(uint64_t version, size_t size);
 
-/** "wrong size" and so on, for a report. */
-const char *
-value_verdict_name(int verdict);
-
 #endif /* WORKLOAD_VALUES_H */
