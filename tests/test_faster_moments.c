@@ -27,10 +27,15 @@
  *   22  address_of_hash() there does not compare the entry again
  *   23  look() there finds deleted records
  *   24  get_word() or change_word() there enters no epoch
+ *   25  pause_a_little() only yields
+ *   26  index_table() splits more than the bucket of the hash
  *
  * No test fails because a thread is slow. Where a right engine makes a thread wait, the test lets
  * it wait a little, which is only for a wrong engine to show itself.
  */
+#include "store.h"
+
+/* after it: check's `fail` is a macro */
 #include "faster_rig.h"
 
 #include <pthread.h>
@@ -40,8 +45,8 @@
 #include <unistd.h>
 
 enum { MANY = 4000 /* small records: three times the memory of the log */ };
-enum { READS_THREADS = 2 };
 enum { A_WHILE_MS = 40, LONG = 600 };
+enum { SLEEPS = 20 /* more than a thread has before it waits in a loop */ };
 
 static struct rig rig;
 static struct nb_session *session; /* of the test's own thread */
@@ -74,6 +79,7 @@ struct actor {
 	uint64_t found;
 	bool is_whole, is_done; /* is_done: atomic */
 	uint32_t id;
+	pid_t tid; /* atomic */
 	pthread_t thread;
 };
 
@@ -144,6 +150,7 @@ actor_main(void *to)
 	struct actor *actor = to;
 	struct nb_session *own = rig_session(&rig, actor->id);
 
+	__atomic_store_n(&actor->tid, gettid(), __ATOMIC_SEQ_CST);
 	actor->answer = act(own, actor);
 	rig_end_session(own);
 	__atomic_store_n(&actor->is_done, true, __ATOMIC_SEQ_CST);
@@ -191,6 +198,33 @@ static void
 wait_a_while(const struct actor *actor)
 {
 	for (unsigned i = 0; i < A_WHILE_MS && !is_done(actor); i++)
+		usleep(1000);
+}
+
+/* How often the actor has slept. A thread that only yields is not counted. */
+static unsigned long
+sleeps_of(const struct actor *actor)
+{
+	char path[64], line[128];
+	unsigned long sleeps = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status",
+		__atomic_load_n(&actor->tid, __ATOMIC_SEQ_CST));
+	FILE *file = fopen(path, "r");
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		(void)sscanf(line, "voluntary_ctxt_switches: %lu", &sleeps);
+	if (file != NULL)
+		fclose(file);
+	return sleeps;
+}
+
+static void
+await_sleeps(const struct actor *actor, unsigned long more)
+{
+	while (__atomic_load_n(&actor->tid, __ATOMIC_SEQ_CST) == 0)
+		usleep(100);
+	unsigned long before = sleeps_of(actor);
+	while (sleeps_of(actor) < before + more)
 		usleep(1000);
 }
 
@@ -522,9 +556,41 @@ TEST(bucket_that_another_session_splits_is_waited_for)
 	start_and_hold(&splitter, MOMENT_SPLIT);
 	start(&reader);
 	wait_a_while(&reader);
+	await_sleeps(&reader, SLEEPS);
 	rig_let_go(MOMENT_SPLIT);
 	ck_assert_int_eq(finish(&splitter), NB_OK);
 	ck_assert_int_eq(finish(&reader), NB_OK);
+	rig_let_go(MOMENT_GROWTH);
+	end();
+}
+
+static unsigned
+count_splits(void)
+{
+	const struct table *table = rig.db->index.current;
+	unsigned count = 0;
+
+	for (uint64_t i = 0; i <= table->mask; i++)
+		count += racy_load8(&table->splits[i]) != 0;
+	return count;
+}
+
+/* So no operation waits for more than one bucket, however large the index is. */
+TEST(operation_splits_one_bucket_at_most)
+{
+	begin_growth();
+	unsigned begin = count_splits(), before = begin;
+
+	for (uint64_t key = 1; key <= ENTRIES; key++) {
+		struct actor actor = {(enum doing)(GET + key % 4), .key = key, .size = 8};
+
+		ck_assert_int_eq(act(session, &actor), NB_OK);
+		unsigned now = count_splits();
+		ck_assert_uint_le(now, before + 1);
+		before = now;
+	}
+	ck_assert_uint_lt(begin, 64);
+	ck_assert_uint_eq(before, 64);
 	rig_let_go(MOMENT_GROWTH);
 	end();
 }

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #if defined(__SANITIZE_THREAD__)
 #define RACY_TSAN 1
@@ -129,14 +130,32 @@ racy_is_equal(const void *at, const void *data, size_t size)
 #endif
 }
 
+enum { PAUSE_YIELDS = 16, PAUSE_SPINS = 64 /* between two of them */ };
+
+/**
+ * Let other threads run. sched_yield() lets no thread of a lower real-time priority run: if such a
+ * thread is waited for, only sleep does. So it follows after some microseconds.
+ */
+static inline void
+pause_for_long(unsigned times)
+{
+	const struct timespec a_while = {.tv_nsec = 20000};
+
+	if (times <= PAUSE_YIELDS)
+		sched_yield();
+	else
+		nanosleep(&a_while, NULL);
+}
+
+/** Wait for another thread: `*spins` times so far. */
 static inline void
 pause_a_little(unsigned *spins)
 {
 #ifdef __x86_64__
 	__builtin_ia32_pause();
 #endif
-	if ((++*spins & 63) == 0) /* the one that holds the lock may want this very CPU */
-		sched_yield();
+	if ((++*spins % PAUSE_SPINS) == 0) /* the other thread may want this very CPU */
+		pause_for_long(*spins / PAUSE_SPINS);
 }
 
 #endif /* RACY_H */

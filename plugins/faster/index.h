@@ -202,8 +202,9 @@ index_find(struct index *index, uint64_t hash, struct slot *slot)
 {
 	uint64_t tag = tag_of(index, hash);
 
-	while (index_look(index_table(index, hash), hash, tag, slot) == FIND_AGAIN)
-		pause_a_little(&(unsigned){0});
+	for (unsigned spins = 0;
+		index_look(index_table(index, hash), hash, tag, slot) == FIND_AGAIN;)
+		pause_a_little(&spins);
 }
 
 /** Let the entry name a newer record. False: it has changed. */

@@ -249,14 +249,15 @@ try_verb(struct nb_session *session, struct op *op, uint32_t verb)
 static inline __attribute__((always_inline)) int
 try_in_epoch(struct nb_session *session, struct op *op, uint32_t verb)
 {
-	int rc;
+	unsigned spins = 0;
 
-	do {
+	for (;; pause_a_little(&spins)) { /* the session that was first may not have ended */
 		epoch_enter(session->epoch);
-		rc = try_verb(session, op, verb);
+		int rc = try_verb(session, op, verb);
 		epoch_exit(session->epoch);
-	} while (__builtin_expect(rc == OP_AGAIN, 0));
-	return rc;
+		if (__builtin_expect(rc != OP_AGAIN, 1))
+			return rc;
+	}
 }
 
 int
