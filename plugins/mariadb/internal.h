@@ -145,10 +145,6 @@ struct nb_session {
 const struct sql_table *
 table_of(const struct nb_db *db, struct nb_slice key);
 
-/** The answer to an error of the server. */
-void
-take_error(struct flying *flying, const struct reading *reading);
-
 int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id);
 int

@@ -38,8 +38,9 @@ text_add(struct buffer *text, const char *fmt, ...)
 	return true;
 }
 
-bool
-text_add_columns(struct buffer *text, const struct nb_column *columns, uint32_t count,
+/** Append "`name`" of each column, or another format with one %s, with `between`. */
+static bool
+add_columns(struct buffer *text, const struct nb_column *columns, uint32_t count,
 	const char *fmt, const char *between)
 {
 	bool is_done = true;
@@ -53,7 +54,7 @@ static bool
 add_keys(struct buffer *text, const struct sql_table *table, const char *fmt,
 	const char *between)
 {
-	return text_add_columns(
+	return add_columns(
 		text, table->of->key_columns, table->of->key_column_count, fmt, between);
 }
 
@@ -61,7 +62,7 @@ static bool
 add_values(struct buffer *text, const struct sql_table *table, const char *fmt,
 	const char *between)
 {
-	return text_add_columns(
+	return add_columns(
 		text, table->of->value_columns, table->of->value_column_count, fmt, between);
 }
 
@@ -96,7 +97,7 @@ schema_define(struct buffer *text, const struct nb_table *of, uint64_t key_size)
 	for (uint32_t i = 0; is_done && i < of->value_column_count; i++)
 		is_done = define_column(text, &of->value_columns[i], 0);
 	return is_done && text_add(text, "PRIMARY KEY(") &&
-		text_add_columns(text, of->key_columns, of->key_column_count, "`%s`", ",") &&
+		add_columns(text, of->key_columns, of->key_column_count, "`%s`", ",") &&
 		text_add(text, ")");
 }
 

@@ -44,11 +44,6 @@ struct sql_table {
 bool
 text_add(struct buffer *text, const char *fmt, ...) NB_PRINTF(2, 3);
 
-/** Append "`name`" of each column, or another format with one %s, with `between`. */
-bool
-text_add_columns(struct buffer *text, const struct nb_column *columns, uint32_t count,
-	const char *fmt, const char *between);
-
 /** Fill a zeroed table. False: out of memory. */
 bool
 schema_make(struct sql_table *table, const struct nb_table *of, const char *database);

@@ -25,7 +25,8 @@ table_of(const struct nb_db *db, struct nb_slice key)
 
 /* --- answers --- */
 
-void
+/** The answer to an error of the server. */
+static void
 take_error(struct flying *flying, const struct reading *reading)
 {
 	if (flying->answer != NB_OK)

@@ -206,10 +206,6 @@ statements_free(struct nb_db *db);
 int
 statements_prepare(const struct nb_db *db, PGconn *conn);
 
-/** The text of BEGIN_WRITE and the like, for the isolation of `db`; to be freed. */
-char *
-statement_common(const struct nb_db *db, int which);
-
 /** CREATE TABLE of a table, to be freed. */
 char *
 statement_create(const struct nb_db *db, const struct table *table);
@@ -387,8 +383,5 @@ txn_begin(struct nb_session *session, uint32_t statement);
 
 int
 txn_commit(struct nb_session *session);
-
-void
-txn_abort(struct nb_session *session);
 
 #endif /* POSTGRESQL_INTERNAL_H */

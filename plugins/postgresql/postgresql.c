@@ -223,7 +223,7 @@ txn_commit(struct nb_session *session)
 	return end(session, COMMIT);
 }
 
-void
+static void
 txn_abort(struct nb_session *session)
 {
 	end(session, ROLLBACK);

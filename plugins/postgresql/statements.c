@@ -339,7 +339,8 @@ const char *const statement_commons[COMMONS] = {
 	"begin", "begin_ro", "begin_scan", "commit", "rollback", "level", "skip_none"};
 
 /* A scan in portions needs a snapshot; so does an execute that looks before it writes. */
-char *
+/** The text of BEGIN_WRITE and the like, for the isolation of `db`; to be freed. */
+static char *
 statement_common(const struct nb_db *db, int which)
 {
 	static const char *const levels[] = {[READ_COMMITTED] = "read committed",

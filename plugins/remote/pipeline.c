@@ -599,18 +599,6 @@ pipeline_do(struct pipeline *pipeline, const struct nb_request *request, struct 
 }
 
 int
-pipeline_do_all(struct pipeline *pipeline, const struct nb_request *requests, size_t count,
-	struct nb_slice *values, int32_t *answers)
-{
-	struct pipeline_call call = {0};
-	int rc = NB_OK;
-	for (size_t i = 0; rc == NB_OK && i < count; i++)
-		rc = call_add(pipeline, &call, &requests[i], values != NULL ? &values[i] : NULL,
-			&answers[i]);
-	return call_wait(pipeline, &call, rc);
-}
-
-int
 pipeline_multi_get(struct pipeline *pipeline, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers)
 {

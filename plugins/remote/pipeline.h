@@ -165,14 +165,6 @@ int
 pipeline_do(
 	struct pipeline *pipeline, const struct nb_request *request, struct nb_slice *value);
 
-/**
- * Several requests, all waited for: answers[i] and, where `values` is not NULL, values[i] of each
- * that did not fail. Returns NB_OK, or the first failure.
- */
-int
-pipeline_do_all(struct pipeline *pipeline, const struct nb_request *requests, size_t count,
-	struct nb_slice *values, int32_t *answers);
-
 static inline int
 pipeline_get(struct pipeline *pipeline, struct nb_slice key, struct nb_slice *value)
 {
