@@ -283,6 +283,11 @@ take_latencies(struct sampler *sampler, struct sample *sample)
 	}
 	sampler->p50_ns = histogram_supported(sampler->all, 50);
 	sampler->p99_ns = histogram_supported(sampler->all, 99);
+	/* most kinds did nothing; samples are what mininb's memory grows by during a run */
+	struct sample_latency *used = realloc(
+		sample->latencies, (sample->latency_count + 1) * sizeof(*used));
+	if (used != NULL)
+		sample->latencies = used;
 	return rc;
 }
 
