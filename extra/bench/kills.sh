@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# A matrix of 24 runs that is killed with SIGKILL again and again ends with the same results.
+#
+#   extra/bench/kills.sh BUILD [KILLS]   BUILD: a build directory; KILLS: 20 if it is not given
+#
+# Half of the kills, by chance, hit the matrix only and half its processes, too. After each one the
+# files of results must be complete, and those of before must not have changed. If a matrix ends
+# before all kills, another one begins.
+#
+# Exit status: 0 all of that holds; 1 not; 2 wrong usage.
+set -euo pipefail
+
+. "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+
+[[ ${1-} != -h && ${1-} != --help ]] || {
+	show_help
+	exit 0
+}
+(($# == 1 || $# == 2)) || usage_error "give the build directory"
+mininb=$(realpath "$1")/cli/mininb
+readonly kills=${2-20} mininb
+[[ -x $mininb ]] || usage_error "$mininb is not a program"
+[[ $kills =~ ^[0-9]+$ ]] || usage_error "'$kills' is not a number"
+command -v jq >/dev/null || die "jq is not installed"
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+cat >plan.ini <<-EOF
+	[matrix]
+	driver = memory, null
+	threads = 1, 2
+	vlen = 16, 64, 256
+	repetitions = 2
+	[options]
+	records = 100
+	count = 300
+	read = 50
+	update = 50
+	durability = none
+EOF
+
+matrix()
+{
+	"$mininb" matrix plan.ini --results="$1" --quiet "${@:2}" >/dev/null
+}
+
+# Name, inode and time of each result of $1.
+files()
+{
+	find "$1" -name '*.json' -printf '%f %i %T@\n' 2>/dev/null | sort
+}
+
+# Name, operations and digest of each step of each result of $1. Fails if one is not complete.
+results()
+{
+	[[ -z $(files "$1") ]] || (cd "$1" && jq -r '(input_filename) as $file | .results[] |
+		"\($file) \(.name) \(.measured.ops) \(.digest) \(.measured.is_partial)"' ./*.json)
+}
+
+milliseconds()
+{
+	local begin=$EPOCHREALTIME
+	"$@"
+	echo $(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))
+}
+
+all_ms=$(milliseconds matrix alone)
+plan_ms=$(milliseconds matrix alone --dry-run)
+results alone >alone.txt
+runs=$(files alone | wc -l)
+((runs == 24)) || die "the plan has $runs runs, not 24"
+
+# Kill the matrix $1 before it has done three more runs. Returns whether it was still there.
+kill_matrix()
+{
+	local pid target status=0
+	setsid "$mininb" matrix plan.ini --results="$1" --quiet >/dev/null 2>err.txt &
+	pid=$! target=$!
+	((RANDOM % 2)) || target=-$pid
+	sleep "$(awk -v most=$((plan_ms + 3 * all_ms / runs)) -v seed=$RANDOM$RANDOM \
+		'BEGIN { srand(seed); print rand() * most / 1000 }')"
+	kill -KILL -- "$target" 2>/dev/null || true
+	wait "$pid" 2>/dev/null || status=$?
+	((status == 137 || status == 0)) || die "the matrix ended with status $status: $(<err.txt)"
+	((status == 137))
+}
+
+# What was there before must be there still, the same files, and the rest must be complete.
+check()
+{
+	local now
+	now=$(files "$1")
+	[[ -z $seen || $(grep -cFx "$seen" <<<"$now") == $(wc -l <<<"$seen") ]] ||
+		die "a result has changed after a kill"
+	seen=$now
+	results "$1" >now.txt || die "a result cannot be read"
+	[[ ! -s now.txt || $(grep -cFxf alone.txt now.txt) == $(wc -l <now.txt) ]] ||
+		die "a result differs from that of the matrix that was left alone"
+}
+
+end()
+{
+	matrix "$1" || die "the matrix fails after kills"
+	check "$1"
+	cmp alone.txt now.txt || die "the sets of results differ"
+	[[ $(find "$1" -type f ! -name '*.json' -printf '%f\n' | sort | paste -sd ' ') == \
+		'index.html lock table.txt' ]] || die "$1 contains other files"
+	[[ -z $(ls nb) ]] || die "databases were left"
+}
+
+landed=0 round=1 seen=''
+while ((landed < kills)); do
+	if kill_matrix "killed$round"; then
+		landed=$((landed + 1))
+		check "killed$round"
+	else
+		end "killed$round"
+		round=$((round + 1)) seen=''
+	fi
+done
+before=$(grep -c . <<<"$seen" || true)
+end "killed$round"
+say "$landed kills, $round matrices of $runs runs; the last had $before results after its last kill"
