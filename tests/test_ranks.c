@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/histogram.h"
@@ -228,6 +230,49 @@ TEST(a_rank_that_is_silent_is_lost_and_the_launcher_ends_the_rest)
 			  "rank 2 (host2): has not been heard from for 61.") != NULL);
 	end();
 	ck_assert_int_eq(aborted_with, 1);
+}
+
+static int told[2];
+
+static void
+never_close(void)
+{
+	for (;;)
+		pause();
+}
+
+static void
+tell_bye(void)
+{
+	ck_assert_int_eq(write(told[1], "bye", 3), 3);
+}
+
+TEST(the_launcher_is_told_if_the_end_does_not_return)
+{
+	struct link_calls link = link_of_test;
+	char text[4] = "";
+	int status;
+	link.close = never_close;
+	link.leave = tell_bye;
+	ck_assert_int_eq(pipe(told), 0);
+	begin();
+	pid_t child = fork();
+	if (child == 0) {
+		for (current = 1; current < RANKS; current++)
+			nb_ranks_leave(members[current], 0);
+		current = 0;
+		members[0]->link = &link;
+		nb_ranks_leave(members[0], 7);
+		_exit(99);
+	}
+	close(told[1]);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFEXITED(status));
+	ck_assert_int_eq(WEXITSTATUS(status), 7);
+	ck_assert_int_eq(read(told[0], text, 3), 3);
+	ck_assert_str_eq(text, "bye");
+	close(told[0]);
+	end();
 }
 
 TEST(a_process_that_was_stopped_does_not_take_others_for_dead)
