@@ -270,7 +270,10 @@ has_kind(const struct sampler *sampler, uint32_t kind)
 static int
 take_latencies(struct sampler *sampler, struct sample *sample)
 {
-	sample->latencies = calloc(2 * NB_KINDS_MAX, sizeof(*sample->latencies));
+	/* No room for more kinds than there may be: mininb's memory grows by samples during a run. */
+	size_t most = (size_t)__builtin_popcountll(sampler->phase.kinds) *
+		(sampler->phase.has_response ? 2 : 1);
+	sample->latencies = calloc(most + 1, sizeof(*sample->latencies));
 	if (sample->latencies == NULL)
 		return error_memory();
 	nb_histogram_reset(sampler->all);
@@ -283,11 +286,6 @@ take_latencies(struct sampler *sampler, struct sample *sample)
 	}
 	sampler->p50_ns = histogram_supported(sampler->all, 50);
 	sampler->p99_ns = histogram_supported(sampler->all, 99);
-	/* most kinds did nothing; samples are what mininb's memory grows by during a run */
-	struct sample_latency *used = realloc(
-		sample->latencies, (sample->latency_count + 1) * sizeof(*used));
-	if (used != NULL)
-		sample->latencies = used;
 	return rc;
 }
 
