@@ -77,7 +77,9 @@ read_one(struct actor *actor, struct op *op)
 	mt_release(actor->session);
 }
 
-/* A step on a record of the actor, or on one that all actors add and delete, which splits leaves. */
+/*
+ * A step on a record of the actor; or on one that all actors add and delete, so that leaves split.
+ */
 static struct nb_step
 other_step(struct actor *actor, bool is_own)
 {

@@ -3,10 +3,7 @@
 
 #include "ops_rig.h"
 
-/**
- * The operation whose insert makes that record, or UINT64_MAX: none of this group's.
- * It is told to the stratum: the first operation of that.
- */
+/** The stratum in which an insert makes that record; UINT64_MAX: no insert of this group does. */
 static uint64_t
 inserter_stratum(const struct ops_spec *spec, uint64_t number)
 {

@@ -5,9 +5,8 @@
 #
 #   extra/bench/kills.sh BUILD [KILLS]   BUILD: a build directory; KILLS: 20 if it is not given
 #
-# Half of the kills, by chance, hit the matrix only and half its processes, too. After each one the
-# files of results must be complete, and those of before must not have changed. If a matrix ends
-# before all kills, another one begins.
+# By chance a kill hits the matrix alone, or its processes, too. After each kill all files of results
+# must be complete, and older ones unchanged. If a matrix ends before all kills, another one begins.
 #
 # Exit status: 0 all of that holds; 1 not; 2 wrong usage.
 set -euo pipefail

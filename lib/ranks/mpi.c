@@ -193,9 +193,10 @@ await_launcher(const char *word, int ms)
 
 /**
  * Ends the wait of MPI_Finalize, in a signal handler. Hydra, the launcher of MPICH, reports a
- * failure if a process ends that has not told it so, or before it can send it the end of a
- * barrier. Without connections no rank expects answers, so those that do go on to the barrier. If
- * that does not end either, all ranks are here. The lines are of version 1 of PMI.
+ * failure in two cases: a process ends without a word, or it ends while Hydra still owes it the
+ * end of a barrier. So this first closes the connections, after which no rank waits for an answer
+ * of this one. It then waits for the end of the barrier, and tells Hydra that it ends. If the
+ * barrier does not end, all ranks are here. The lines are of version 1 of PMI.
  */
 static void
 leave_launcher(void)

@@ -190,7 +190,7 @@ const struct job_key job_keys[] = {
 		.type = JOB_COUNT, GROUP_FIELD(depth), .min = 1, .max = NB_DEPTH_MAX,
 		.is_of_load = true},
 	{.said = {.name = "batch-bytes", .arg = "LEN", .def = "0",
-		.help = "with depth: bytes of keys and values to gather, at most half the depth; 0: none"},
+		.help = "with depth: bytes of keys and values to gather before handing them over; 0: none"},
 		.type = JOB_BYTES, GROUP_FIELD(batch_bytes), .max = INT64_MAX,
 		.is_of_load = true},
 	{.said = {.name = "count", .arg = "COUNT",

@@ -150,7 +150,7 @@ leaf_rank(struct leaf *leaf, uint64_t order, uint64_t slice, unsigned klen)
 	return rank;
 }
 
-/* With the empty statement: gcc 12 removes the calls of a function that only prefetches. */
+/* Without the empty statement, gcc 12 removes all calls: it sees a function without effect. */
 static inline void
 prefetch_lines(const void *at, unsigned lines)
 {
