@@ -158,7 +158,11 @@ nb_set_log(void (*log)(void *arg, uint32_t level, const char *text), void *arg)
 	log_arg = arg;
 }
 
-static NB_PRINTF(2, 0) void log_messagev(uint32_t level, const char *fmt, va_list args)
+static void
+log_messagev(uint32_t level, const char *fmt, va_list args) NB_PRINTF(2, 0);
+
+static void
+log_messagev(uint32_t level, const char *fmt, va_list args)
 {
 	if (log_fn == NULL)
 		return;

@@ -43,7 +43,7 @@ struct stamping {
 	uint64_t ops, stretches, ns;    /* without stamps of their own; between two stamps */
 };
 
-/** What came of a group. Plain data but for what is said to be owned. */
+/** What came of a group. What is marked as owned is freed with it; the rest is plain data. */
 struct job_measurement {
 	bool has_begun, is_partial;
 	uint64_t ops;     /* that count */
