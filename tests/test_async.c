@@ -286,7 +286,7 @@ TEST(the_engine_ticks_while_nothing_comes_out)
 	struct job_worker *worker = begin("read = 1\ncount = 64");
 	rig.run->engine->table.tick = count_tick;
 	with.part->plan.timeout_ticks = clock_ticks(&rig.run->clock, 20000000);
-	toy_break(TOY_DROP, TOY_REAP, 10, 1);
+	toy_break(TOY_DROP, TOY_REAP, 64, 1);
 	toy_go(&with);
 	assert_failed(worker, "the request has not come out of reap for ");
 	ck_assert_int_ge(ticks, 1);
@@ -489,11 +489,22 @@ TEST(a_request_that_never_comes_out_ends_the_run)
 {
 	struct job_worker *worker = begin("read = 1\ncount = 64");
 	with.part->plan.timeout_ticks = clock_ticks(&rig.run->clock, 20000000);
-	toy_break(TOY_DROP, TOY_REAP, 10, 1);
+	toy_break(TOY_DROP, TOY_REAP, 64, 1); /* the others are out then */
 	toy_go(&with);
 	assert_failed(worker, "the request has not come out of reap for ");
 	ck_assert_uint_eq(worker->done, 63);
 	ck_assert_uint_eq(worker->counted, 63);
+}
+
+TEST(a_process_that_was_stopped_loses_no_request)
+{
+	struct job_worker *worker = begin("read = 1\ncount = 64");
+	with.part->plan.timeout_ticks = clock_ticks(&rig.run->clock, 200000000);
+	toy.reaped_most = 1;
+	toy.sleep_ns = 300000000; /* the others are still in flight */
+	toy_break(TOY_SLOW, TOY_REAP, 10, 1);
+	toy_go(&with);
+	assert_done(worker, 64);
 }
 
 TEST(a_stop_leaves_nothing_uncounted)

@@ -101,6 +101,12 @@ enter(uint32_t verb, struct nb_session *session, struct nb_slice key, struct nb_
 	return toy.times == 0 || hit <= toy.times ? toy.defect : TOY_RIGHT;
 }
 
+static void
+sleep_for(uint64_t ns)
+{
+	nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
+}
+
 /** What any verb can do wrong: true if *rc is its answer. */
 static bool
 answers(uint32_t defect, int *rc)
@@ -116,7 +122,7 @@ answers(uint32_t defect, int *rc)
 		[TOY_DROP] = {true, NB_OK},
 		[TOY_STOP] = {false}};
 	if (defect == TOY_SLOW)
-		nanosleep(&(struct timespec){.tv_nsec = (long)toy.sleep_ns}, NULL);
+		sleep_for(toy.sleep_ns);
 	if (defect == TOY_STOP)
 		nb_stop();
 	if (!defects[defect].is_answer)
@@ -395,11 +401,13 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 		__atomic_store_n(&toy.in_flight_most, it->request_count, __ATOMIC_RELAXED);
 	do_requests(session);
 	if (it->done_count == 0 && timeout_ns > 0)
-		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+		sleep_for(100000);
 	while (*count < most && it->done_count > 0) {
 		uint32_t defect = enter(TOY_REAP, session, none, none, 0);
 		if (defect == TOY_FAIL)
 			return error_set(NB_FAIL, "the toy is broken");
+		if (defect == TOY_SLOW)
+			sleep_for(toy.sleep_ns);
 		struct nb_completion done = take_done(it);
 		if (done.value.data != NULL)
 			it->lent[it->lent_count++] = (void *)(uintptr_t)done.value.data;

@@ -223,7 +223,7 @@ begin_async(struct job_worker *worker)
 	const struct job_plan *plan = worker->plan;
 	struct async *async = worker->async;
 	async->is_over = async->is_broken = false;
-	async->now = async->first = 0;
+	async->now = async->first = async->mark = 0;
 	async->came = async->ticked = worker->taken->moments.begin;
 	async->stratum = job_nth(worker);
 	async->grace_ticks = clock_ticks(plan->clock, GRACE_NS);

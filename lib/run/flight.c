@@ -256,14 +256,31 @@ flight_fail(struct job_worker *worker, struct flight *flight, int rc, const char
 	worker_fail(worker, &op, rc);
 }
 
+/**
+ * The oldest request has been in flight since a mark, for too long. The mark moves on when all that
+ * were in flight at it are out. The process may have been stopped since the last look, so a look
+ * counts for an eighth of the limit at most.
+ */
+static bool
+is_overdue(struct async *async, const struct flight *oldest, uint64_t gap)
+{
+	uint64_t limit = async->plan->timeout_ticks;
+	if (oldest == NULL || oldest->begin == 0 || oldest->begin > async->mark) {
+		async->mark = async->now;
+		async->waited = 0;
+		return false;
+	}
+	async->waited += gap < limit / 8 ? gap : limit / 8;
+	return async->waited > limit;
+}
+
 void
-flight_look_at_oldest(struct job_worker *worker)
+flight_look_at_oldest(struct job_worker *worker, uint64_t gap)
 {
 	struct async *async = worker->async;
 	struct flight *flight = flight_oldest(async);
 	char key[80], took[UNITS_SIZE];
-	if (flight == NULL || flight->begin == 0 || worker->rc != NB_OK ||
-		async->now - flight->begin <= worker->plan->timeout_ticks)
+	if (!is_overdue(async, flight, gap) || worker->rc != NB_OK)
 		return;
 	uint64_t took_ns = clock_ns(worker->plan->clock, async->now - flight->begin);
 	struct ops_op op = flight_op(async, flight);

@@ -74,6 +74,8 @@ struct async {
 	uint64_t now;     /* the last stamp */
 	uint64_t came;    /* the last one at which a request came out */
 	uint64_t ticked;  /* the last one at which the engine's tick was called */
+	uint64_t mark;    /* what is in flight since then has been for `waited` ticks */
+	uint64_t waited;
 	uint64_t first;   /* moment at which the first operation that counts began */
 	uint64_t grace_ticks, piece_ns, random;
 	struct flight *flights;
@@ -133,9 +135,12 @@ flight_fail_call(struct job_worker *worker, const char *call, int rc, const char
 void
 flight_fail(struct job_worker *worker, struct flight *flight, int rc, const char *error);
 
-/** If the oldest request has been in flight for too long: it is lost, or its engine hangs. */
+/**
+ * If the oldest request has been in flight for too long: it is lost, or its engine hangs.
+ * `gap`: ticks since the last look.
+ */
 void
-flight_look_at_oldest(struct job_worker *worker);
+flight_look_at_oldest(struct job_worker *worker, uint64_t gap);
 
 /* ---- slots ---- */
 

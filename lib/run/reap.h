@@ -215,9 +215,10 @@ reap(struct job_worker *worker, uint64_t timeout_ns, uint32_t clock_kind, bool i
 	}
 	if ((count > 0 || !is_good) && rc == NB_OK && engine->release != NULL)
 		engine->release(worker->session);
-	if (__builtin_expect(async->now - worker->told_ticks > worker->plan->tell_ticks, 0)) {
+	uint64_t gap = async->now - worker->told_ticks;
+	if (__builtin_expect(gap > worker->plan->tell_ticks, 0)) {
 		worker->told_ticks = async->now;
-		flight_look_at_oldest(worker);
+		flight_look_at_oldest(worker, gap);
 	}
 }
 
