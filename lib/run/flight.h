@@ -76,7 +76,7 @@ struct async {
 	uint64_t ticked;  /* the last one at which the engine's tick was called */
 	uint64_t mark;    /* what is in flight since then has been for `waited` ticks */
 	uint64_t waited;
-	uint64_t first;   /* moment at which the first operation that counts began */
+	uint64_t first; /* moment at which the first operation that counts began */
 	uint64_t grace_ticks, piece_ns, random;
 	struct flight *flights;
 	uint32_t *free, free_count;      /* slots that are not in use */
