@@ -79,7 +79,7 @@ rig_fdatasync(int fd)
 
 /* ---- moments ---- */
 
-enum { MOMENT_FREE, MOMENT_ARMED, MOMENT_HELD };
+enum { MOMENT_FREE, MOMENT_ARMED, MOMENT_HELD, MOMENT_DEADLY };
 static int moments[MOMENTS]; /* atomic */
 
 void
@@ -89,8 +89,11 @@ moment_reached(enum moment moment)
 
 	racy_meet();
 	if (!__atomic_compare_exchange_n(&moments[moment], &expected, MOMENT_HELD, false,
-		    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+		if (expected == MOMENT_DEADLY)
+			_exit(0);
 		return;
+	}
 	while (rig_is_held(moment))
 		usleep(100);
 }
@@ -111,6 +114,12 @@ void
 rig_let_go(enum moment moment)
 {
 	__atomic_store_n(&moments[moment], MOMENT_FREE, __ATOMIC_SEQ_CST);
+}
+
+void
+rig_die_at(enum moment moment)
+{
+	__atomic_store_n(&moments[moment], MOMENT_DEADLY, __ATOMIC_SEQ_CST);
 }
 
 /* ---- the database ---- */

@@ -68,6 +68,10 @@ rig_is_held(enum moment moment);
 void
 rig_let_go(enum moment moment);
 
+/** The process ends with the status 0 when a thread comes to this moment. */
+void
+rig_die_at(enum moment moment);
+
 /** Reads of the log's file by threads wait until they are let go. */
 void
 rig_hold_reads(void);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "scratch.h"
 
@@ -229,6 +230,72 @@ TEST(log_in_another_directory_is_found_and_not_mixed_up)
 	other.log_dir = "nowhere";
 	ck_assert_int_eq(rig_try_open(&other, "second"), NB_FAIL);
 	told("nowhere/log: No such file or directory");
+}
+
+/* A process that makes the database and dies. */
+static void
+die_while_opening(struct rig *how, const char *path, enum moment moment)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		rig_die_at(moment);
+		(void)rig_try_open(how, path);
+		_exit(1);
+	}
+	ck_assert_int_gt(child, 0);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+}
+
+/* Each of these leaves something else in the log's directory, and no meta. */
+static const enum moment moments_of_a_new_log[] = {
+	MOMENT_LOG_MADE, MOMENT_LOG_LINKED, MOMENT_LOG_NAMED};
+
+TEST(log_that_a_crash_left_before_meta_is_replaced_by_its_own_database_only)
+{
+	struct rig how = {.durability = NB_DUR_PERIODIC, .log_dir = "elsewhere"};
+
+	ck_assert_int_eq(system("mkdir elsewhere first second"), 0);
+	for (size_t i = 0; i < UNIT_COUNT(moments_of_a_new_log); i++) {
+		enum moment moment = moments_of_a_new_log[i];
+
+		die_while_opening(&how, "first", moment);
+		ck_assert_int_eq(
+			access("elsewhere/log", F_OK), moment == MOMENT_LOG_MADE ? -1 : 0);
+		if (moment != MOMENT_LOG_MADE) {
+			ck_assert_int_eq(rig_try_open(&how, "second"), NB_UNSUPPORTED);
+			told("elsewhere/log is the log of another database");
+			ck_assert_int_eq(access("elsewhere/log", F_OK), 0);
+		}
+		rig = how;
+		ck_assert_msg(rig_try_open(&rig, "first") == NB_OK, "%s", host_failure);
+		ck_assert_int_eq(entries_of("elsewhere"), 1);
+		session = rig_session(&rig, 0);
+		put_many();
+		end();
+		/* Written, it is nobody's to remove. */
+		ck_assert_int_eq(unlink("first/meta"), 0);
+		ck_assert_int_eq(rig_try_open(&how, "first"), NB_UNSUPPORTED);
+		ck_assert_int_eq(unlink("elsewhere/log"), 0);
+	}
+}
+
+/* The directory that the log names is at another place now, with its meta. */
+TEST(log_without_records_of_a_moved_database_is_kept)
+{
+	struct rig how = {.durability = NB_DUR_NONE, .log_dir = "elsewhere"};
+	struct rig moved = how;
+
+	ck_assert_int_eq(system("mkdir elsewhere first"), 0);
+	ck_assert_msg(rig_try_open(&how, "first") == NB_OK, "%s", host_failure);
+	rig_close(&how);
+	ck_assert_int_eq(system("mv first moved && mkdir first"), 0);
+	ck_assert_int_eq(rig_try_open(&how, "first"), NB_UNSUPPORTED);
+	told("elsewhere/log is the log of another database");
+	ck_assert_msg(rig_try_open(&moved, "moved") == NB_OK, "%s", host_failure);
+	rig_close(&moved);
 }
 
 TEST(other_page_size_is_refused)

@@ -4,6 +4,7 @@
  * from outside; reads of single records go through reads.c.
  */
 #include "file.h"
+#include "moment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,6 +50,98 @@ file_open(struct file *file, const struct nb_host *host, const char *path, bool 
 	if (file->is_direct)
 		file->block = block_of(file->fd);
 	return NB_OK;
+}
+
+/* ---- a new log in a directory that databases may share ---- */
+
+/* The database that a log without records belongs to. It keeps its inode if it is moved. */
+struct owner {
+	uint64_t magic, device, inode;
+};
+
+static int
+own(struct owner *owner, const char *database)
+{
+	struct stat about;
+
+	if (stat(database, &about) != 0)
+		return errno;
+	*owner = (struct owner){.magic = 0x6e776f676f6c6166, /* "falogown" */
+		.device = about.st_dev,
+		.inode = about.st_ino};
+	return 0;
+}
+
+static bool
+is_of(const char *path, const struct owner *owner)
+{
+	struct owner found;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is_it = fd >= 0 && pread(fd, &found, sizeof(found), 0) == sizeof(found) &&
+		memcmp(&found, owner, sizeof(found)) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is_it;
+}
+
+/* 0, or errno. */
+static int
+write_owner(const char *path, const struct owner *owner, bool is_synced)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int error = 0;
+
+	if (fd < 0)
+		return errno;
+	ssize_t done = pwrite(fd, owner, sizeof(*owner), 0);
+	if (done != sizeof(*owner))
+		error = done < 0 ? errno : ENOSPC;
+	if (error == 0 && is_synced && fdatasync(fd) != 0)
+		error = errno;
+	if (close(fd) != 0 && error == 0)
+		error = errno;
+	return error;
+}
+
+/*
+ * The log gets its name with its owner in it, and never replaces another one: link(2) fails where
+ * a rename would not. The name before that is the database's own, so it may remove it.
+ */
+static int
+make(const char *path, const char *made, const struct owner *owner, bool is_synced)
+{
+	if (is_of(path, owner) && unlink(path) != 0)
+		return errno;
+	if (unlink(made) != 0 && errno != ENOENT)
+		return errno;
+	int error = write_owner(made, owner, is_synced);
+	moment_reached(MOMENT_LOG_MADE);
+	if (error == 0 && link(made, path) != 0)
+		error = errno;
+	moment_reached(MOMENT_LOG_LINKED);
+	(void)unlink(made); /* if it stays, the database's next new log removes it */
+	moment_reached(MOMENT_LOG_NAMED);
+	return error;
+}
+
+int
+file_make(const struct nb_host *host, const char *path, const char *database, bool is_synced)
+{
+	struct owner owner;
+	char made[4096 + 64];
+	int error = own(&owner, database);
+
+	if (error != 0)
+		return host->fail(NB_FAIL, "stat %s: %s", database, strerror(error));
+	snprintf(made, sizeof(made), "%s.%llx-%llx", path, (unsigned long long)owner.device,
+		(unsigned long long)owner.inode);
+	error = make(path, made, &owner, is_synced);
+	if (error == EEXIST)
+		return host->fail(NB_UNSUPPORTED,
+			"%s is the log of another database; remove it, or give another log_dir",
+			path);
+	return error == 0 ? NB_OK : host->fail(NB_FAIL, "make %s: %s", path, strerror(error));
 }
 
 void

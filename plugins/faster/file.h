@@ -22,6 +22,15 @@ struct file {
 int
 file_open(struct file *file, const struct nb_host *host, const char *path, bool is_direct);
 
+/**
+ * Make an empty log at `path` for the database in the directory `database`. Its first bytes name
+ * that directory until the first page is written. A log that a crash has left behind before it
+ * was written is replaced, if it is of the same directory. `is_synced`: its bytes are, before it
+ * gets its name. NB_OK; NB_UNSUPPORTED: the log there is of another database; or a failure.
+ */
+int
+file_make(const struct nb_host *host, const char *path, const char *database, bool is_synced);
+
 void
 file_close(struct file *file);
 

@@ -22,7 +22,10 @@ enum moment {
 	MOMENT_COPY,          /* compaction has found a record that it has to keep */
 	MOMENT_PROMOTE,       /* a record that was read is about to be appended */
 	MOMENT_SEAL,          /* a seal has its place, and read_only is not behind it yet */
-	MOMENT_SETTLED, /* nobody changes what is before read_only; safe_read_only is old */
+	MOMENT_SETTLED,    /* nobody changes what is before read_only; safe_read_only is old */
+	MOMENT_LOG_MADE,   /* a new log is written under the name of its database */
+	MOMENT_LOG_LINKED, /* it has its own name, too */
+	MOMENT_LOG_NAMED,  /* it has its own name only; meta is not written */
 	MOMENTS
 };
 

@@ -135,11 +135,11 @@ open_file(struct nb_db *db, const struct nb_open_args *args)
 		return db->host->fail(NB_FAIL,
 			"there is no log of this database at %s; give the log_dir that it was made with",
 			path);
-	if (is_new && is_there && is_elsewhere)
-		return db->host->fail(NB_UNSUPPORTED,
-			"%s is the log of another database; remove it, or give another log_dir",
-			path);
-	int rc = file_open(&db->file, db->host, path, is_direct);
+	int rc = NB_OK;
+	if (is_new && is_elsewhere)
+		rc = file_make(db->host, path, db->path, db->durability >= NB_DUR_PERIODIC);
+	if (rc == NB_OK)
+		rc = file_open(&db->file, db->host, path, is_direct);
 	if (rc != NB_OK || !is_new || db->durability < NB_DUR_PERIODIC)
 		return rc;
 	int error = sync_path(dir);
