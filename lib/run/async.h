@@ -2,47 +2,49 @@
 #ifndef RUN_ASYNC_H
 #define RUN_ASYNC_H
 /**
- * Blocks of operations with several requests in flight. worker.c alone includes this.
+ * Blocks of operations with several requests in flight. Only worker.c includes this.
  *
- * The worker gathers operations in slots, hands them over (submit), and takes what is done
- * (reap). Up to plan->depth requests are in flight; a request that takes long holds one slot and
- * stops nobody. There are more slots than that: before it waits, the worker gathers also what it
- * hands over next, so that the engine has no pause when requests come out. Without batch-bytes
- * the worker hands over whenever slots are used up, a block of operations ends, or the next one
- * is not due yet; with it, when so many bytes or half of the depth are gathered and all of them
- * may be in flight. Of small requests the depth may not hold two such batches, and with one the
- * engine would wait while the worker makes the next. (faster behind net, 8-byte keys, 32 KiB,
- * depth 3852: 2.9 to 3.1 M additions a second in one batch, 6.4 to 6.6 M in two.) A
- * server is given about a quarter of the depth at once: it works on some requests while the
- * worker makes and looks at others. (Redis, 50 in flight on one connection: 561,000 gets a second
- * in one piece, 637,000 in such ones.)
+ * The worker gathers operations in slots, submits them, and reaps the completed ones. Up to
+ * plan->depth requests are in flight. A slow request occupies one slot and stops nothing else.
+ * There are more slots than that: before the worker waits, it also gathers the operations that
+ * it submits next. So the engine has no pause when requests complete.
  *
- * One stamp is taken before submit, for all that is handed over, and one after reap and the
- * reading of the values that came with it, for all that came. Service time is the difference,
- * from the first stamp of an operation: it includes the time that a request waits in the
- * engine's queue, and that of a completion until the worker reaps it. Response time is from
- * the moment at which the operation was due; an operation is never handed over before that.
- * The time of a batch is from the stamp before submit to that at which the last of the
- * operations which were handed over with it came out.
+ * Without batch-bytes, the worker submits when all slots are in use, when a block ends, or when
+ * the next operation is not due yet. With batch-bytes, it submits when that many bytes or half
+ * of the depth are gathered and all of them may be in flight. With small requests the depth may
+ * not hold two batches of batch-bytes. With only one batch, the engine would wait while the
+ * worker makes the next one. (faster behind net, 8-byte keys, 32 KiB, depth 3852: 2.9 to 3.1 M
+ * additions a second in one batch, 6.4 to 6.6 M in two.) A server receives about a quarter of
+ * the depth at once: it processes some requests while the worker makes and verifies others.
+ * (Redis, 50 in flight on one connection: 561,000 gets a second in one piece, 637,000 in
+ * quarters.)
  *
- * Verification happens after the second stamp, and the release of what was lent after that. The
- * clock cannot be stopped for it, since other requests are in flight: their times include it,
- * and also the making of operations.
+ * The worker takes one stamp before submit, for all submitted requests. It takes one after reap
+ * and the reading of the returned values, for all completed requests. Service time is the
+ * difference, starting at the first stamp of an operation. It includes the time of a request in
+ * the engine's queue, and the time of a completion until the worker reaps it. Response time
+ * starts when the operation was due. An operation is never submitted before that. The time of a
+ * batch starts at the stamp before submit. It ends when the last operation that was submitted
+ * with it completes.
  *
- * What would make the numbers wrong: a stamp for each operation, which would charge an
- * operation for the stamps of its neighbours; waiting for the whole of a batch before the next
- * one is handed over, which would make the depth a mean of half of what was asked for.
+ * Verification follows the second stamp, and the release of loans follows verification. The
+ * clock cannot be stopped for it, because other requests are in flight. Their times include
+ * verification and also the making of operations.
+ *
+ * Two alternatives would make the numbers wrong. A stamp for each operation would charge it for
+ * the stamps of its neighbours. To wait for a whole batch before submitting the next one would
+ * halve the mean depth.
  */
 #include "base/error.h"
 #include "run/reap.h"
 
-/* Longest wait in reap, so that a halt is seen; of an engine with tick POOL_IDLE_NS. */
+/* Longest wait in reap, so that the worker notices a halt. With tick it is POOL_IDLE_NS. */
 enum { PIECE_NS = 10 * 1000000 };
 
-/** After a failure or nb_stop() requests in flight are waited for as long as some come out. */
+/** After a failure or nb_stop(), how long the worker waits without any completion. */
 #define GRACE_NS UINT64_C(1000000000)
 
-/** Go on with what is in flight, for `most_ns` at most if nothing comes out. */
+/** Resubmit and reap. Waits for `most_ns` at most if nothing completes. */
 static ALWAYS_INLINE void
 go_on(struct job_worker *worker, uint64_t most_ns, uint32_t clock_kind, bool is_paced)
 {
@@ -60,7 +62,7 @@ go_on(struct job_worker *worker, uint64_t most_ns, uint32_t clock_kind, bool is_
 		reap(worker, timeout_ns, clock_kind, is_paced);
 }
 
-/** Whether the worker is to begin no more operations. */
+/** Whether the worker must not begin any more operations. */
 static inline bool
 is_at_end(struct job_worker *worker)
 {
@@ -70,14 +72,14 @@ is_at_end(struct job_worker *worker)
 	return async->is_over;
 }
 
-/** Nothing more is to be gathered before something has been handed over. */
+/** Whether the worker must submit before it gathers more. */
 static inline bool
 is_full(const struct async *async)
 {
 	return async->free_count == 0 || (async->batch_bytes > 0 && flight_has_batch(async));
 }
 
-/** Hand over what is gathered, and wait until something comes out if that made no room. */
+/** Submit the gathered requests. If that made no room, wait for a completion. */
 static ALWAYS_INLINE void
 make_room(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 {
@@ -89,7 +91,7 @@ make_room(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 	hand_over(worker, clock_kind, is_paced);
 }
 
-/** While nothing is in flight, as any worker; else by reaping what comes meanwhile. */
+/** Wait until `due`. Reap while requests are in flight; else wait as any worker. */
 static ALWAYS_INLINE void
 reap_until_due(struct job_worker *worker, uint64_t due, uint32_t clock_kind)
 {
@@ -115,7 +117,10 @@ reap_until_due(struct job_worker *worker, uint64_t due, uint32_t clock_kind)
 	}
 }
 
-/** Gather operations from `j` on, one at least, for as long as there is nothing else to do. */
+/**
+ * Gather operations from `j` on, at least one, until slots or batch are full. Returns the next
+ * one.
+ */
 static ALWAYS_INLINE uint32_t
 gather_some(struct job_worker *worker, const struct ops_op *ops, uint32_t j, uint32_t count,
 	bool is_paced)
@@ -131,7 +136,7 @@ gather_some(struct job_worker *worker, const struct ops_op *ops, uint32_t j, uin
 	return j;
 }
 
-/** Whether no more is to be expected of what is in flight. */
+/** Whether to stop waiting for the requests in flight. */
 static bool
 is_given_up(struct job_worker *worker)
 {
@@ -142,7 +147,7 @@ is_given_up(struct job_worker *worker)
 	return is_cut && async->now - async->came > async->grace_ticks;
 }
 
-/** As run_block(). */
+/** Like run_block(). */
 static ALWAYS_INLINE bool
 run_async_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 	uint32_t clock_kind, bool is_paced)
@@ -170,7 +175,7 @@ run_async_block(struct job_worker *worker, const struct ops_op *ops, uint32_t co
 	return !async->is_over;
 }
 
-/** Until nothing is in flight. After a failure or a stop nothing more is handed over. */
+/** Reap until nothing is in flight. Submits nothing more after a failure or a stop. */
 static ALWAYS_INLINE void
 drain(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 {
@@ -195,7 +200,10 @@ drain(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 	doubt_forget(worker);
 }
 
-/** While the worker waits for strata of others, and maybe of its own: see wait_for_peers(). */
+/**
+ * Continue while the worker waits for strata of others, and perhaps its own: see
+ * wait_for_peers().
+ */
 static __attribute__((noinline)) void
 go_on_in_wait(struct job_worker *worker, bool is_own)
 {
@@ -208,7 +216,7 @@ go_on_in_wait(struct job_worker *worker, bool is_own)
 	heartbeat_leave(&worker->heartbeat);
 }
 
-/** The worker has gathered all of its strata below that one. */
+/** Note that the worker has gathered all its strata below `stratum`. */
 static inline void
 end_async_stratum(struct job_worker *worker, uint64_t stratum)
 {
@@ -216,7 +224,7 @@ end_async_stratum(struct job_worker *worker, uint64_t stratum)
 	tell_strata(worker);
 }
 
-/** Before the first operation. */
+/** Prepare for the first operation. */
 static void
 begin_async(struct job_worker *worker)
 {

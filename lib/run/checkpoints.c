@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checkpoints while operations go on: the keeper makes them, one at a time, and how long each took
- * is a histogram. What they cost the operations is in the operations' own latencies.
+ * Checkpoints during the operations. The keeper makes them, one at a time. Their durations are
+ * a histogram. Their effect on the operations shows in the operations' own latencies.
  */
 #include <stdio.h>
 
@@ -72,7 +72,10 @@ checkpoints_tick(struct nb_run *run)
 	}
 	if (now_ns < checkpoints->due_ns)
 		return;
-	/* From its begin on, so that a slow one does not make them fewer than it must. */
+	/*
+	 * Counted from its begin, so that a slow checkpoint delays the next one no more than
+	 * necessary.
+	 */
 	checkpoints->due_ns = now_ns + run->options.checkpoint_every_ns;
 	int rc = run_call_begin(run, "checkpoint", true, write_checkpoint);
 	checkpoints->goes_on = rc == NB_OK;

@@ -3,7 +3,7 @@
 
 #include "run/isolation.h"
 
-/** What is not certain of that record, for verify.c; NULL: all is as in a loop of calls. */
+/** The uncertainty about a record, for verify.c. NULL: none, as with one call at a time. */
 static const struct job_doubt *
 doubt_of(const struct job_worker *worker, const struct track *track, uint64_t number)
 {
@@ -25,7 +25,7 @@ doubt_verify(struct job_worker *worker, struct flight *flight, int rc, struct nb
 	worker->doubt = NULL;
 }
 
-/** Whether a step can write what the memory has. */
+/** Whether a step can make a write that is remembered. */
 static bool
 is_write(const struct nb_step *step)
 {
@@ -36,7 +36,7 @@ void
 doubt_take_steps(struct job_worker *worker, struct flight *flight)
 {
 	if (flight->kind == KIND_ADD)
-		return; /* it reads nothing, and the memory does not have it */
+		return; /* it reads nothing, and additions are not remembered */
 	struct ops_op op = flight_op(worker->async, flight);
 	struct track *tracks = flight_tracks(worker->async, flight);
 	for (uint32_t k = 0; k < op.items; k++)

@@ -4,34 +4,35 @@
 /**
  * The memory of own writes (verify.c) while requests are in flight.
  *
- * It has a write when its request is done. While writes to a key are in flight, a read of that
- * key may see the last one that was done when the read was handed over, or any after that.
- * Requests of one key take effect in the order in which they were taken, so of two that are
- * done the one that was taken later is remembered. A conflict changes that order; each write
- * has a number for when it was taken.
+ * It contains a write once its request completes. While writes to a key are in flight, a read
+ * of that key may see the last write that was complete at its submission, or any later one.
+ * Requests of one key take effect in the order in which the engine took them. So of two
+ * completed writes, the one taken later is remembered. A conflict changes that order. Each
+ * write has a number for the order of taking.
  *
- * Records share places in the table. An older write to one of them that is done after a newer
- * write to another is not remembered: nobody would know whether it was the last one.
+ * Records share slots in the table. If an older write to one record completes after a newer
+ * write to another record of the slot, it is not remembered. Nobody would know whether it was
+ * the last one.
  */
 #include "run/flight.h"
 
-/** A read is done: look at what it found, on its own (steps: see doubt_end_steps()). */
+/** Verify the data of a completed single read. For steps, see doubt_end_steps(). */
 void
 doubt_verify(struct job_worker *worker, struct flight *flight, int rc, struct nb_slice value);
 
-/** An operation of steps is done: remember and judge all of it. */
+/** Remember and verify all of a completed operation of steps. */
 void
 doubt_end_steps(struct job_worker *worker, struct flight *flight);
 
-/** The engine has taken an operation of steps, for the first time or again. */
+/** Note that the engine has taken an operation of steps, for the first time or again. */
 void
 doubt_take_steps(struct job_worker *worker, struct flight *flight);
 
-/** A request has conflicted: an older write may take effect after a newer one. */
+/** Note that a request has conflicted: an older write may take effect after a newer one. */
 void
 doubt_conflict(struct job_worker *worker, struct flight *flight);
 
-/** What is not known of writes whose requests did not come out: nothing is asked of their keys. */
+/** Forget writes whose requests did not complete. Nothing is verified for their keys. */
 void
 doubt_forget(struct job_worker *worker);
 
@@ -41,7 +42,10 @@ doubt_place(const struct job_worker *worker, uint64_t number)
 	return &worker->async->places[job_own_of(worker, number) - worker->own];
 }
 
-/** The engine has taken a request for that record; `is_first`: not again after a conflict. */
+/**
+ * Note that the engine has taken a request for a record. `is_first`: not again after a
+ * conflict.
+ */
 static inline void
 doubt_take(struct job_worker *worker, struct track *track, uint64_t number, bool is_write,
 	bool is_first)
@@ -61,7 +65,9 @@ doubt_take(struct job_worker *worker, struct track *track, uint64_t number, bool
 		.is_reordered = place->is_reordered};
 }
 
-/** A write of operation `index` is done; `has_happened`: it has changed the record. */
+/**
+ * Note that a write of operation `index` has completed. `has_happened`: it changed the record.
+ */
 static inline void
 doubt_settle(struct job_worker *worker, const struct track *track, uint64_t number,
 	uint64_t index, uint32_t kind, bool has_happened)

@@ -31,7 +31,7 @@ flight_verb(const struct nb_engine *engine, const struct nb_job *job,
 
 /* ---- memory ---- */
 
-/** Zeros, touched, so that no page is missing when the operations run. */
+/** Allocate zeros and touch them, so that no page fault occurs during the operations. */
 static void *
 zeros(size_t count, size_t size)
 {
@@ -60,7 +60,7 @@ allocate(struct async *async, const struct job_plan *plan)
 	async->flights = zeros(slots, sizeof(*async->flights));
 	async->free = zeros(slots, sizeof(*async->free));
 	async->order = zeros(2 * slots, sizeof(*async->order));
-	/* one more than can have requests, for one without any */
+	/* one more than there can be requests, for a batch without any */
 	async->batches = zeros(slots + 1, sizeof(*async->batches));
 	async->batches_free = zeros(slots + 1, sizeof(*async->batches_free));
 	async->requests = zeros(slots, sizeof(*async->requests));
@@ -77,18 +77,18 @@ allocate(struct async *async, const struct job_plan *plan)
 	return NB_OK;
 }
 
-/** Two batches fit into the depth. */
+/** Operations of a batch, so that two batches fit into the depth. */
 static uint32_t
 batch_ops_of(const struct job_plan *plan)
 {
 	return plan->depth > 1 ? plan->depth / 2 : 1;
 }
 
-/** Those in flight, and what is handed over at once when some of them are done. */
+/** The requests in flight, and those that are submitted when some of these complete. */
 static uint32_t
 slots_of(const struct job_plan *plan)
 {
-	uint64_t least = plan->spec->keys->key_size_max; /* a get's bytes */
+	uint64_t least = plan->spec->keys->key_size_max; /* bytes of a get */
 	uint32_t most = plan->depth;
 	uint64_t ahead = FLIGHT_ROOM;
 	if (plan->batch_bytes > 0) {
@@ -166,7 +166,7 @@ flight_compact(struct async *async)
 	async->newest = left;
 }
 
-/* ---- what slots hold ---- */
+/* ---- contents of slots ---- */
 
 static void
 gather_list(struct async *async, struct flight *flight)
@@ -187,7 +187,7 @@ gather_list(struct async *async, struct flight *flight)
 	async->gathered_bytes += flight->value_size;
 }
 
-/** The next bytes of a slot, behind those that are used. */
+/** Copy into the unused bytes of a slot. */
 static struct nb_slice
 keep_next(uint8_t **at, struct nb_slice from)
 {
@@ -257,9 +257,9 @@ flight_fail(struct job_worker *worker, struct flight *flight, int rc, const char
 }
 
 /**
- * The oldest request has been in flight since a mark, for too long. The mark moves on when all that
- * were in flight at it are out. The process may have been stopped since the last look, so a look
- * counts for an eighth of the limit at most.
+ * Whether the oldest request has been in flight too long since a mark. The mark moves on when
+ * all requests that were in flight at it have completed. The process may have been stopped
+ * since the last check. So one check counts for an eighth of the limit at most.
  */
 static bool
 is_overdue(struct async *async, const struct flight *oldest, uint64_t gap)

@@ -2,11 +2,10 @@
 #ifndef RUN_FLIGHT_H
 #define RUN_FLIGHT_H
 /**
- * Requests in flight of one worker: the slots that hold them from the gathering until they are
- * done. async.h says what is timed.
+ * The requests in flight of one worker. Slots hold them from gathering to completion. async.h
+ * describes the timing.
  *
- * A slot holds copies of key and value, since a request outlives the block in which its
- * operation was made.
+ * A slot holds copies of key and value, because a request outlives the block of its operation.
  */
 #include "run/steps.h"
 #include "run/worker_taken.h"
@@ -16,43 +15,45 @@ enum { FLIGHT_ROOM = OPS_STRATUM /* completions of one reap */ };
 
 #define FLIGHT_NONE UINT32_MAX /* no place; no verb */
 
-/** Bytes of keys and values that the requests in flight of one worker may take. Those that are
- * gathered meanwhile take as much again at most. */
+/**
+ * Most bytes of keys and values in flight in one worker. Requests that are gathered meanwhile
+ * take as much again at most.
+ */
 #define FLIGHT_BYTES_MAX (UINT64_C(1) << 30)
 
-/** An operation from the gathering until it is done. A cache line. */
+/** An operation from gathering to completion. One cache line. */
 struct flight {
-	uint64_t index, number;        /* number: of its record, or of the first one */
-	uint64_t begin, due;           /* ticks; begin 0: it was not handed over yet */
-	uint32_t key_size, value_size; /* of steps: 0, and of all keys and values */
+	uint64_t index, number;        /* `number`: of its record, or of the first one */
+	uint64_t begin, due;           /* ticks; begin 0: not submitted yet */
+	uint32_t key_size, value_size; /* of steps: 0, and the sum of all keys and values */
 	uint32_t kind;
-	uint32_t at; /* its place in the order of operations; FLIGHT_NONE: the slot is free */
+	uint32_t at; /* position in `order`; FLIGHT_NONE: the slot is free */
 	uint32_t batch, conflicts;
 	bool is_in_flight;
 };
 
-/** What was known of a record when a request for it was handed over: doubt.h. */
+/** The known state of a record when a request for it was submitted: doubt.h. */
 struct track {
 	struct job_doubt doubt; /* of a read */
-	uint32_t taken;         /* number of the write at its place, or of the last one there */
+	uint32_t taken; /* number of this write at its place, or of the last write there */
 	bool is_doubtful;
 };
 
-/** What is in flight of the records that have one place in the table of own writes. */
+/** The writes in flight to the records that share one slot of the table of own writes. */
 struct place {
-	uint32_t taken;   /* writes that were handed over */
-	uint32_t settled; /* number of the one that is remembered */
+	uint32_t taken;   /* submitted writes */
+	uint32_t settled; /* number of the remembered write */
 	uint32_t in_flight : 31, is_reordered : 1;
 };
 
-/** Operations that were handed over together. */
+/** Operations that were submitted together. */
 struct batch {
 	uint64_t begin;
 	uint32_t left;
 	bool is_measured;
 };
 
-/** A request that conflicted, and when it is handed over again. */
+/** A request that conflicted, and the time at which it is submitted again. */
 struct conflicted {
 	uint32_t slot;
 	uint64_t again;
@@ -60,84 +61,86 @@ struct conflicted {
 
 struct async {
 	const struct job_plan *plan;
-	uint32_t depth;     /* requests in flight, at most */
-	uint32_t slots;     /* these, and what is gathered meanwhile */
-	uint32_t at_once;   /* handed over, at most */
-	uint32_t batch_ops; /* a batch is whole with so many, whatever their bytes */
-	uint32_t items_max; /* records of an operation */
-	bool remembers;     /* own writes */
-	bool is_over;       /* no operation begins any more */
-	bool is_broken;     /* reap has failed: nothing more comes out */
+	uint32_t depth;     /* most requests in flight */
+	uint32_t slots;     /* `depth`, plus those that are gathered meanwhile */
+	uint32_t at_once;   /* most requests of one submit */
+	uint32_t batch_ops; /* a batch is complete with this many, whatever their bytes */
+	uint32_t items_max; /* most records of an operation */
+	bool remembers;     /* the worker remembers its writes */
+	bool is_over;       /* no more operations begin */
+	bool is_broken;     /* reap has failed: no more completions */
 	uint32_t in_flight;
 	uint64_t batch_bytes, gathered_bytes;
-	uint64_t stratum; /* all of this worker's below it have been gathered */
+	uint64_t stratum; /* the worker has gathered all its strata below this one */
 	uint64_t now;     /* the last stamp */
-	uint64_t came;    /* the last one at which a request came out */
-	uint64_t ticked;  /* the last one at which the engine's tick was called */
-	uint64_t mark;    /* what is in flight since then has been for `waited` ticks */
+	uint64_t came;    /* the last stamp at which a request completed */
+	uint64_t ticked;  /* the last stamp at which tick was called */
+	uint64_t mark; /* requests in flight since this stamp have waited for `waited` ticks */
 	uint64_t waited;
-	uint64_t first; /* moment at which the first operation that counts began */
+	uint64_t first; /* start of the first measured operation */
 	uint64_t grace_ticks, piece_ns, random;
 	struct flight *flights;
-	uint32_t *free, free_count;      /* slots that are not in use */
-	uint32_t *order, oldest, newest; /* slots [oldest, newest) as gathered, some are free */
+	uint32_t *free, free_count;      /* free slots */
+	uint32_t *order, oldest, newest; /* slots [oldest, newest) as gathered; some are free */
 	uint32_t *batches_free, batch_count;
 	struct batch *batches;
-	struct nb_request *requests; /* gathered: from `head` to `tail` */
+	struct nb_request *requests; /* gathered: [head, tail) */
 	uint32_t head, tail;
 	struct conflicted *conflicted;
 	uint32_t conflicted_count;
 	struct place *places; /* parallel to job_worker.own */
-	struct track *tracks; /* items_max of each slot */
-	/* Of steps, items_max of each slot; NULL without. */
+	struct track *tracks; /* items_max per slot */
+	/* For steps, items_max per slot; otherwise NULL. */
 	uint64_t *numbers;
 	struct nb_slice *keys;
 	struct nb_step *steps;
-	struct span *spans; /* one of each slot */
+	struct span *spans; /* one per slot */
 	uint32_t *items;
 	uint8_t *bytes;
 	size_t key_stride, stride;    /* of a slot: key, then value */
-	struct nb_slice key, value;   /* that flight_op() lends */
+	struct nb_slice key, value;   /* lent by flight_op() */
 	uint32_t verbs[NB_KINDS_MAX]; /* NB_REQ_* */
 	struct nb_completion completions[FLIGHT_ROOM];
 };
 
-/** NB_REQ_* that does a kind; FLIGHT_NONE: the engine has none, or there is none. */
+/** The NB_REQ_* that executes a kind; FLIGHT_NONE: none, or the engine does not have it. */
 uint32_t
 flight_verb(const struct nb_engine *engine, const struct nb_job *job,
 	const struct nb_group *group, uint32_t kind);
 
-/** Allocate and touch all that the loop needs. To be given to flight_delete(). */
+/** Allocate and touch all memory of the loop. Free it with flight_delete(). */
 NB_MUST_CHECK int
 flight_new(struct async **out, const struct job_plan *plan);
 
-/** NULL is fine. */
+/** Accepts NULL. */
 void
 flight_delete(struct async *async);
 
-/** Behind what is gathered: a list of steps, for the first time or again. */
+/** Append to the gathered requests: a list of steps, or any operation once more. */
 void
 flight_gather_steps(struct async *async, struct flight *flight, const struct ops_op *op);
 void
 flight_gather_again(struct async *async, struct flight *flight);
 
-/** Forget the places in `order` of what is done. */
+/** Remove the entries of completed operations from `order`. */
 void
 flight_compact(struct async *async);
 
 /* ---- failures, which end the worker ---- */
 
-/** Of submit or reap itself. `what`: why; NULL: the engine has said it. */
+/**
+ * Fail because of submit or reap itself. `what`: the reason; NULL: the engine has reported it.
+ */
 void
 flight_fail_call(struct job_worker *worker, const char *call, int rc, const char *what);
 
-/** Of a request. What came before it counts, and this one does not. */
+/** Fail because of a request. Earlier completions are counted, this one is not. */
 void
 flight_fail(struct job_worker *worker, struct flight *flight, int rc, const char *error);
 
 /**
- * If the oldest request has been in flight for too long: it is lost, or its engine hangs.
- * `gap`: ticks since the last look.
+ * Fail if the oldest request has been in flight for too long: it is lost, or its engine hangs.
+ * `gap`: ticks since the last check.
  */
 void
 flight_look_at_oldest(struct job_worker *worker, uint64_t gap);
@@ -156,14 +159,14 @@ flight_bytes(const struct async *async, const struct flight *flight)
 	return async->bytes + flight_slot(async, flight) * async->stride;
 }
 
-/** By record of its operation. */
+/** Indexed by record of the operation. */
 static inline struct track *
 flight_tracks(const struct async *async, const struct flight *flight)
 {
 	return async->tracks + (size_t)flight_slot(async, flight) * async->items_max;
 }
 
-/** The operation that a slot holds; its key and value are lent until the next call. */
+/** The operation in a slot. Its key and value are valid until the next call. */
 static inline struct ops_op
 flight_op(struct async *async, const struct flight *flight)
 {
@@ -186,7 +189,7 @@ flight_op(struct async *async, const struct flight *flight)
 		.values = &async->value};
 }
 
-/** Of those in use; NULL: none is. */
+/** The oldest slot in use; NULL: none. */
 static inline struct flight *
 flight_oldest(struct async *async)
 {
@@ -199,7 +202,7 @@ flight_oldest(struct async *async)
 	return NULL;
 }
 
-/** Room for a request behind what is gathered; what nobody has set there is 0. */
+/** Append a request. Members that no caller sets are 0. */
 static ALWAYS_INLINE struct nb_request *
 flight_request(struct async *async)
 {
@@ -238,7 +241,7 @@ flight_keep(void *to, struct nb_slice from)
 	return (struct nb_slice){to, from.size};
 }
 
-/** With batch-bytes: what is gathered is to be handed over together. */
+/** With batch-bytes: whether the gathered requests form a whole batch. */
 static ALWAYS_INLINE bool
 flight_has_batch(const struct async *async)
 {
@@ -246,7 +249,7 @@ flight_has_batch(const struct async *async)
 		async->tail - async->head >= async->batch_ops;
 }
 
-/** Take a slot, which is free, for an operation. */
+/** Take a free slot for an operation. */
 static ALWAYS_INLINE void
 flight_begin(struct async *async, const struct ops_op *op, uint64_t due)
 {

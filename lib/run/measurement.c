@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** Copies of what came of a run: they share what it owns, and the last one frees that. */
+/** Copies of a measurement share its owned members. The last copy frees them. */
 #include "run/measurement.h"
 
 #include <stdlib.h>

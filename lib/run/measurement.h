@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef RUN_MEASUREMENT_H
 #define RUN_MEASUREMENT_H
-/** What came of a run, for those who run it and those who report it. */
+/** The results of a run, for the code that runs it and the code that reports it. */
 #include <stdbool.h>
 
 #include <mininb/job.h>
@@ -20,61 +20,70 @@
 #include "target/usage.h"
 #include "workload/job.h"
 
-/** One thread's figures, warm-up excluded. */
+/** The figures of one thread, without the warm-up. */
 struct job_thread {
 	uint64_t ops, wall_ns;
-	uint64_t done; /* warm-up included */
-	/* of `ops`, by NB_OP_*; of the classic actions all in the first */
+	uint64_t done; /* with the warm-up */
+	/* of `ops`, by NB_OP_*; for the classic actions all in the first element */
 	uint64_t kinds[NB_KINDS_MAX];
 };
 
-/** What came of a kind of operation in a group. Histograms are owned. */
+/** The results of one kind of operation in a group. Histograms are owned. */
 struct job_kind {
-	uint64_t ops; /* that count: all answers but conflicts */
+	uint64_t ops; /* measured: all answers except conflicts */
 	uint64_t answers[WORKER_ANSWERS];
 	uint64_t records, bytes;
-	struct nb_histogram *service;  /* NULL: there was no such operation */
+	struct nb_histogram *service;  /* NULL: no such operation */
 	struct nb_histogram *response; /* NULL without a rate */
 };
 
-/** Which operations were timed one by one, and what the others took (sparse.h). */
+/** The operations that were timed one by one, and the time of the others (sparse.h). */
 struct stamping {
-	char latency[JOB_LATENCY_SIZE]; /* "sampled:64", "block"; "": each was */
-	uint64_t ops, stretches, ns;    /* without stamps of their own; between two stamps */
+	/* "sampled:64", "block"; "": each operation was timed */
+	char latency[JOB_LATENCY_SIZE];
+	/*
+	 * operations without stamps of their own; the stretches between two stamps, and their
+	 * time
+	 */
+	uint64_t ops, stretches, ns;
 };
 
-/** What came of a group. What is marked as owned is freed with it; the rest is plain data. */
+/**
+ * The results of a group. Members marked as owned are freed with it; the rest is plain data.
+ */
 struct job_measurement {
 	bool has_begun, is_partial;
-	uint64_t ops;     /* that count */
-	uint64_t done;    /* warm-up included */
-	uint64_t commits; /* likewise: see job_is_commit() */
-	uint64_t wall_ns; /* first of the operations that count to the last one's end */
-	uint64_t span_ns; /* begin of the phase to the last operation's end */
+	uint64_t ops;     /* measured operations */
+	uint64_t done;    /* with the warm-up */
+	uint64_t commits; /* with the warm-up: see job_is_commit() */
+	uint64_t wall_ns; /* from the first measured operation to the end of the last */
+	uint64_t span_ns; /* from the start of the phase to the end of the last operation */
 	struct job_kind kinds[NB_KINDS_MAX];
-	uint32_t level; /* STEPS_*: of operations of steps */
+	uint32_t level; /* STEPS_*, for operations of several steps */
 	struct stamping stamping;
 	struct job_thread *threads; /* owned */
 	uint32_t thread_count;
 	struct job_findings findings;
-	uint64_t waited_ns; /* for inserts of other threads, all threads */
-	double offered_ops; /* with a rate: due within span_ns, or all if they were done */
-	uint64_t lag_ns, lag_max_ns; /* how late the last operation began, and the latest */
-	char trace[640];             /* what was read of a trace; empty: there is none */
+	uint64_t waited_ns; /* waiting for inserts of other threads, sum of all threads */
+	/* with a rate: operations due within span_ns, or all if they were done */
+	double offered_ops;
+	uint64_t lag_ns, lag_max_ns; /* how late the last operation began; and the latest one */
+	char trace[640];             /* the part of a trace that was read; empty: no trace */
 	struct nb_trace_counts trace_counts;
-	uint64_t spin_ns; /* CPU time of the pacers' waiting, all threads */
+	uint64_t spin_ns; /* CPU time of spinning in the pacers, sum of all threads */
 	struct nb_histogram
-		*lateness; /* of the pacer's own waking up; NULL without a rate; owned */
+		*lateness; /* of the pacer's own wake-ups; NULL without a rate; owned */
 };
 
-/** What was found by looking at data. */
+/** The findings of verification, for the classic actions. */
 struct worker_findings {
-	uint64_t verified; /* reads whose data was looked at */
-	uint64_t missing;  /* of them: not there, though it was put; or there, though deleted */
-	uint64_t verdicts[VALUE_VERDICTS]; /* of them: how the bytes were */
+	uint64_t verified; /* reads whose data was verified */
+	/* of these: a record that was put is missing, or a deleted one is present */
+	uint64_t missing;
+	uint64_t verdicts[VALUE_VERDICTS]; /* of these: the state of the bytes */
 };
 
-/** Values that were looked at and are not what they should be. */
+/** Verified values that are wrong. */
 static inline uint64_t
 findings_wrong(const struct worker_findings *findings)
 {
@@ -86,89 +95,92 @@ findings_wrong(const struct worker_findings *findings)
 
 enum { RUN_PHASES_MAX = 24 };
 
-/** How long a phase of a run took, by the wall; of several of one name together. */
+/** Wall time of a phase of a run. Phases of the same name are added up. */
 struct phase_time {
 	char name[24]; /* "keys", "open", "put" */
 	uint64_t ns;
 };
 
 /**
- * What came of a run, complete when nb_run_execute() returns. Plain data, and what is owned: a
- * copy of the structure shares that, see measurement_share().
+ * The results of a run, complete when nb_run_execute() returns. Plain data and owned members.
+ * Copies of the structure share the owned members, see measurement_share().
  */
 struct measurement {
-	uint32_t *owners;   /* structures that share what is owned; NULL: this one alone */
-	bool has_begun;     /* a first operation was begun */
+	/* number of structures that share the owned members; NULL: only this one */
+	uint32_t *owners;
+	bool has_begun;     /* a first operation has begun */
 	bool is_partial;    /* and the last one was not reached */
-	bool is_loaded;     /* the data was put, untimed, since the engine keeps none */
-	bool had_data;      /* the database was there before */
-	uint64_t had_bytes; /* and took so much of the file system */
-	int settled;        /* NB_RUN_SETTLE_* that was reached */
-	/* An end by failure or nb_stop() may come after the last operation too. */
-	bool has_settled;   /* and closed, as far as was asked and the engine can */
-	bool has_read_back; /* what of the writes was to be looked at again */
-	bool is_reopened;   /* and the database was closed and opened again before that */
+	bool is_loaded;     /* the data was put untimed, because the engine keeps none */
+	bool had_data;      /* the database existed before */
+	uint64_t had_bytes; /* and occupied this much of the file system */
+	int settled;        /* the NB_RUN_SETTLE_* that was reached */
+	/* A failure or nb_stop() may also come after the last operation. */
+	bool has_settled;   /* settled and closed, as far as requested and as the engine can */
+	bool has_read_back; /* all writes that were to be read back were read back */
+	bool is_reopened;   /* the database was closed and opened again before that */
 	uint64_t ops;
-	uint64_t wall_ns; /* first operation's start to last one's end */
+	uint64_t wall_ns; /* start of the first operation to the end of the last */
 	uint64_t open_ns, load_ns, settle_ns, close_ns;
-	struct phase_time phases[RUN_PHASES_MAX]; /* in the order in which they began */
+	struct phase_time phases[RUN_PHASES_MAX]; /* in order of their first begin */
 	uint32_t phase_count;
 	uint64_t answers[WORKER_ANSWERS];
 	uint64_t value_bytes;
 	struct worker_findings findings;
-	struct system_counts usage; /* during the operations: what system_usage() knows */
-	uint64_t usage_ops;         /* that were done in that: those of a warm-up, too */
-	uint64_t commits;           /* writes of them, acknowledged; a batch is one */
-	uint64_t usage_ns;          /* and how long that took, likewise */
+	struct system_counts usage; /* during the operations: the counts of system_usage() */
+	uint64_t usage_ops;         /* operations done in that time, with those of a warm-up */
+	uint64_t commits;           /* acknowledged writes of these; a batch is one */
+	uint64_t usage_ns;          /* duration of that time, with a warm-up */
 	uint64_t data_bytes;        /* on the file system, after close */
 	uint64_t max_resident_bytes;
-	struct memory_use memory; /* of its control group */
+	struct memory_use memory; /* of its cgroup */
 	uint64_t begun_at_ns;     /* of the first operation, CLOCK_REALTIME; 0: none */
 	/*
-	 * By which CLOCK_REALTIME was ahead of rank 0's. It is subtracted from begun_at_ns. Error 0:
+	 * The lead of CLOCK_REALTIME over rank 0's. It is subtracted from begun_at_ns. Error 0:
 	 * the clocks were not compared.
 	 */
 	double clock_offset_ns, clock_error_ns;
-	double clock_drift; /* of the TSC, from before open until after close; clock_drift() */
-	uint64_t slept_ns;  /* in that, of the machine */
-	double floor_op_ns; /* what the harness takes for an operation on the null engine */
-	uint64_t floor_call_ns;   /* median latency that it then reports */
-	struct stamping stamping; /* of all groups; of several ways the first one's */
-	/* The engine's own, from the first operation's start until settled; owned. */
+	double clock_drift; /* of the TSC, from before open to after close; see clock_drift() */
+	uint64_t slept_ns;  /* time that the machine was suspended meanwhile */
+	double floor_op_ns; /* overhead of mininb per operation on the null engine */
+	uint64_t floor_call_ns;   /* median latency that it reports for the null engine */
+	struct stamping stamping; /* of all groups; if they differ, that of the first one */
+	/* The engine's counters, from the start of the first operation until settled; owned. */
 	struct counters counters;
 	struct nb_histogram *service; /* owned */
-	/* of requests in flight; 0 and NULL: there were none */
-	uint32_t depth;                   /* of a thread at most, of all groups */
-	uint64_t batch_bytes;             /* likewise */
+	/* with requests in flight; otherwise 0 and NULL */
+	uint32_t depth;                   /* largest per thread, of all groups */
+	uint64_t batch_bytes;             /* largest of all groups */
 	struct nb_histogram *batch;       /* times of batches; owned */
-	struct nb_histogram *hiccups;     /* of all phases; owned; NULL: not measured */
-	struct nb_histogram *checkpoints; /* how long each took; owned; NULL: not asked for */
-	struct job_thread *threads;       /* likewise */
+	struct nb_histogram *hiccups;     /* in all phases; owned; NULL: not measured */
+	struct nb_histogram *checkpoints; /* duration of each; owned; NULL: not requested */
+	struct job_thread *threads;       /* owned */
 	uint32_t thread_count;
-	/* What the system counted while the operations ran, and from then until closed. */
+	/* The system's counts during the operations, and from then until close. */
 	struct system_counts used, used_after;
-	char used_missing[256];     /* what of that is not known, and why; "" */
-	char syncs_missing[96];     /* why its syncs could not be counted; "": they were */
-	uint32_t durable_by;        /* SYNCS_*: what else may have made data durable */
-	struct target_usage server; /* of private servers, while the operations ran */
-	struct system_levels before, after; /* the operations */
-	uint32_t cold;                     /* COLD_*: how it was made so before it was opened */
-	struct residency residency_before; /* of the database, before it was opened */
-	struct residency residency_begin;  /* when the first operation was about to begin */
-	struct residency residency_after;  /* after it was closed */
-	uint64_t live_bytes;  /* of keys and values that should be there now; 0: not known */
+	char used_missing[256]; /* unknown counts, and the reasons; "": none */
+	char syncs_missing[96]; /* why syncs could not be counted; "": they were */
+	uint32_t durable_by;    /* SYNCS_*: other ways in which data may have become durable */
+	struct target_usage server;         /* of private servers, during the operations */
+	struct system_levels before, after; /* before and after the operations */
+	uint32_t cold; /* COLD_*: how the database was made cold before open */
+	struct residency residency_before; /* of the database, before open */
+	struct residency residency_begin;  /* just before the first operation */
+	struct residency residency_after;  /* after close */
+	uint64_t live_bytes;  /* of keys and values that should be stored now; 0: not known */
 	struct series series; /* owned */
-	/* Of a social graph. */
+	/* For a social graph. */
 	struct row_counts rows_before, rows_after;
 	struct batch_read batch_read;
-	int64_t grown[TAO_TABLES]; /* rows: inserted less deleted, of all operations */
+	int64_t grown[TAO_TABLES]; /* rows: inserted minus deleted, by all operations */
 };
 
-/** A copy that shares what a run's own one owns. All on one thread; each is destroyed. */
+/**
+ * A copy that shares the owned members. All copies stay on one thread; each one is destroyed.
+ */
 struct measurement
 measurement_share(const struct measurement *of);
 
-/** What is left is empty. */
+/** Leaves an empty structure. */
 void
 measurement_destroy(struct measurement *measured);
 

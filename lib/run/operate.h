@@ -2,7 +2,7 @@
 #ifndef RUN_OPERATE_H
 #define RUN_OPERATE_H
 /**
- * One operation, with its stamps: what exactly is timed. See the head of worker.c, which alone
+ * The execution of one operation with its stamps. See the head of worker.c, which alone
  * includes this.
  */
 #include "run/backoff.h"
@@ -10,9 +10,9 @@
 #include "run/steps.h"
 #include "run/worker_taken.h"
 
-enum { SCAN_TOLD = 4096 /* records of a scan, each of which is a sign of life */ };
+enum { SCAN_TOLD = 4096 /* a scan renews the heartbeat after this many records */ };
 
-/** Stop the clock while `what` looks at data. */
+/** Stop the clock during `what`, which verifies data. */
 #define PAUSED(what) \
 	do { \
 		uint64_t pause = clock_stamp(clock_kind); \
@@ -21,16 +21,17 @@ enum { SCAN_TOLD = 4096 /* records of a scan, each of which is a sign of life */
 	} while (0)
 
 /**
- * Time `attempt`, an expression of type int that fills in `span`; without stamps of its own it
- * begins and ends when the stretch began that it is of, which timed->begin says. Both `span` and
- * what follows a conflict are on spans of their own, and not on what `timed` points to: otherwise
- * the compiler keeps in memory what the loop has in registers.
+ * Time `attempt`, an expression of type int that fills in `span`. An operation without stamps
+ * of its own gets the begin of its stretch, timed->begin, as begin and end. `span` and the
+ * attempts after a conflict use spans of their own, and not `timed`. Otherwise the compiler
+ * keeps variables of the loop in memory instead of registers.
  */
 #define TIMED(attempt) \
 	do { \
 		uint64_t since = is_stamped ? clock_stamp(clock_kind) : timed->begin; \
 		struct span local = {.begin = since}; \
-		struct span *span __attribute__((unused)) = &local; /* of no use to some */ \
+		struct span *span \
+			__attribute__((unused)) = &local; /* some attempts do not use it */ \
 		rc = (attempt); \
 		local.end = is_stamped ? clock_stamp(clock_kind) : since; \
 		if (__builtin_expect(rc == NB_CONFLICT, 0)) { \
@@ -46,7 +47,7 @@ get(struct job_worker *worker, const struct nb_engine *engine, struct nb_slice k
 	const struct ops_op *op, uint32_t item, bool is_sample, uint32_t clock_kind,
 	struct span *span)
 {
-	struct nb_slice value = {NULL, 0}; /* of an engine that sets none */
+	struct nb_slice value = {NULL, 0}; /* for an engine that does not set it */
 	int rc = engine->get(worker->session, key, &value);
 	if (rc != NB_OK)
 		return rc;
@@ -62,11 +63,11 @@ get(struct job_worker *worker, const struct nb_engine *engine, struct nb_slice k
 	return NB_OK;
 }
 
-/** An engine's put, or insert. */
+/** The put or the insert of an engine. */
 typedef int
 store_fn(struct nb_session *session, struct nb_slice key, struct nb_slice value);
 
-/** What an insert calls. */
+/** The verb that executes an insert. */
 static inline store_fn *
 inserting(const struct job_plan *plan)
 {
@@ -86,7 +87,7 @@ put(struct job_worker *worker, store_fn *store, struct nb_slice key, struct nb_s
 	return rc;
 }
 
-/** An addition as the engine's own verb; add_end() remembers it. */
+/** An addition with the engine's own verb. add_end() records it. */
 static ALWAYS_INLINE int
 add(struct job_worker *worker, const struct nb_engine *engine, const struct ops_op *op,
 	struct nb_slice key, struct span *span)
@@ -95,11 +96,11 @@ add(struct job_worker *worker, const struct nb_engine *engine, const struct ops_
 	int rc = engine->merge(worker->session, key, NB_MERGE_ADD_U64, op->steps[0].operand);
 	span->records += rc == NB_OK;
 	if (__builtin_expect(rc == NB_CONFLICT, 0))
-		worker->is_adding = false; /* nothing of it happened */
+		worker->is_adding = false; /* nothing has happened */
 	return rc;
 }
 
-/** As steps_end(). */
+/** Like steps_end(). */
 static ALWAYS_INLINE void
 add_end(struct job_worker *worker, const struct ops_op *op, int rc)
 {
@@ -143,14 +144,14 @@ scan(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint32_
 		return rc;
 	uint64_t seen = 0;
 	for (uint64_t until = 0; until < op->length && rc == NB_OK;) {
-		if (until > 0) /* all records of a large database may take an hour */
+		if (until > 0) /* a scan of a large database may take an hour */
 			heartbeat_enter(&worker->heartbeat, worker->heartbeat.call);
 		until = op->length - until > SCAN_TOLD ? until + SCAN_TOLD : op->length;
 		while (seen < until && rc == NB_OK) {
 			rc = engine->scan_next(worker->session, &key, &value);
 			if (rc != NB_OK)
 				break;
-			if (is_keys_only) /* it may lend anything */
+			if (is_keys_only) /* the engine may lend anything */
 				value = (struct nb_slice){NULL, 0};
 			if (!worker_may_consume(key) || !worker_may_consume(value)) {
 				rc = engine_refuse_size("scan_next",
@@ -170,11 +171,11 @@ scan(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint32_
 	if (is_sample && (rc == NB_OK || rc == NB_NOT_FOUND))
 		PAUSED(job_verify_scan_end(worker, op, &check, rc == NB_NOT_FOUND));
 	if (rc == NB_NOT_FOUND)
-		rc = NB_OK; /* the last record: an end like any other */
+		rc = NB_OK; /* the scan reached the last record, which is a normal end */
 	return rc != NB_OK ? rc : closed;
 }
 
-/** The list that a batch is handed over as, made ahead of the clock. */
+/** Make the list of a batch's writes, before the clock starts. */
 static void
 list_writes(struct job_worker *worker, const struct ops_op *op)
 {
@@ -207,7 +208,7 @@ multi_get(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 		worker->session, op->keys, op->items, worker->found, worker->found_answers);
 	if (rc != NB_OK)
 		return rc;
-	int other = NB_OK; /* the first answer that is neither found nor not found */
+	int other = NB_OK; /* the first answer other than NB_OK and NB_NOT_FOUND */
 	for (uint32_t k = 0; k < op->items; k++) {
 		if (worker->found_answers[k] == NB_OK) {
 			if (!worker_may_consume(worker->found[k]))
@@ -229,7 +230,7 @@ multi_get(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	return other != NB_OK ? other : rc;
 }
 
-/** The calls of a transaction between its begin and its end; `is_read` is a constant. */
+/** The calls of a transaction between begin and commit or abort. `is_read` is a constant. */
 static ALWAYS_INLINE int
 do_records(struct job_worker *worker, const struct ops_op *op, bool is_read, bool is_sample,
 	uint32_t clock_kind, struct span *out, bool *is_missing)
@@ -237,7 +238,7 @@ do_records(struct job_worker *worker, const struct ops_op *op, bool is_read, boo
 	const struct nb_engine *engine = worker->plan->engine;
 	const struct nb_slice *keys = op->keys, *values = op->values;
 	int32_t *answers = worker->found_answers;
-	struct span span = *out; /* its sums are in registers: each record adds to them */
+	struct span span = *out; /* keeps the sums in registers: each record adds to them */
 	int rc = NB_OK;
 	for (uint32_t k = 0, items = op->items; k < items && rc == NB_OK; k++) {
 		rc = is_read ? get(worker, engine, keys[k], op, k, is_sample, clock_kind, &span)
@@ -252,7 +253,7 @@ do_records(struct job_worker *worker, const struct ops_op *op, bool is_read, boo
 	return rc;
 }
 
-/** A transaction ends in all that it did, or in nothing. */
+/** Execute a transaction. It commits all of its operations, or aborts. */
 static int
 transaction(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	uint32_t clock_kind, struct span *span)
@@ -272,7 +273,7 @@ transaction(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	return rc == NB_OK && is_missing ? NB_NOT_FOUND : rc;
 }
 
-/** One attempt of any kind, after a conflict: the branch on the kind is within the clock here. */
+/** One attempt of any kind, after a conflict. The branch on the kind is timed here. */
 static int
 attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint32_t clock_kind,
 	struct span *span)
@@ -310,7 +311,7 @@ attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint
 	}
 }
 
-/** Until it does not conflict, or is not to be tried again. */
+/** Repeat until there is no conflict, or until the time limit or a halt. */
 static __attribute__((noinline)) int
 attempt_again(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	uint32_t clock_kind, struct span *span)
@@ -318,8 +319,7 @@ attempt_again(struct job_worker *worker, const struct ops_op *op, bool is_sample
 	struct backoff backoff = {.limit_ns = worker->plan->conflict_ns};
 	int rc = NB_CONFLICT;
 	while (rc == NB_CONFLICT && backoff_wait(&backoff, worker->plan->halt)) {
-		heartbeat_enter(
-			&worker->heartbeat, worker->heartbeat.call); /* a sign of life */
+		heartbeat_enter(&worker->heartbeat, worker->heartbeat.call); /* renew it */
 		span->records = span->bytes = 0;
 		worker->again_ticks = clock_stamp(clock_kind);
 		rc = attempt(worker, op, is_sample, clock_kind, span);
@@ -329,7 +329,7 @@ attempt_again(struct job_worker *worker, const struct ops_op *op, bool is_sample
 	return rc == NB_CONFLICT && !is_halted(worker) ? backoff_fail(&backoff) : rc;
 }
 
-/** Of many records: those that were not there, judged when the clock is stopped for good. */
+/** Judge the missing records of an operation on many records, after its last stamp. */
 static __attribute__((noinline)) void
 judge_misses(struct job_worker *worker, const struct ops_op *op)
 {
@@ -340,9 +340,9 @@ judge_misses(struct job_worker *worker, const struct ops_op *op)
 }
 
 /**
- * Do it, with its stamps; NB_NOT_FOUND has been judged. `kind` is ops_exec(op->kind), `keys`
- * op->keys, `values` op->values and `insert` inserting(): a loop knows them without reading
- * what they stand in.
+ * Execute an operation with its stamps, and judge NB_NOT_FOUND. `kind` is ops_exec(op->kind),
+ * `keys` is op->keys, `values` is op->values and `insert` is inserting(). The caller's loop has
+ * them in registers.
  */
 static ALWAYS_INLINE int
 operate(struct job_worker *worker, const struct nb_engine *engine, const struct ops_op *op,
@@ -350,7 +350,7 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 	store_fn *insert, bool is_sample, uint32_t clock_kind, bool is_stamped,
 	struct span *timed)
 {
-	/* Before the stamp: what the engine is given is the harness's to fetch. */
+	/* Before the stamp: fetching the engine's input is the work of mininb. */
 	struct nb_slice key = keys[0];
 	struct nb_slice value = ops_is_write(kind) ? values[0] : (struct nb_slice){NULL, 0};
 	int rc = NB_OK;
@@ -374,7 +374,7 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 		break;
 	case NB_OP_SCAN:
 		TIMED(scan(worker, op, is_sample, clock_kind, span));
-		/* at its open: a trace may begin behind the last record, a job does not */
+		/* from its open: a trace, but not a job, may begin after the last record */
 		if (__builtin_expect(rc == NB_NOT_FOUND, 0) && worker->plan->feed == NULL)
 			job_verify_miss(worker, op, 0);
 		break;

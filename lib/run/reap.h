@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef RUN_REAP_H
 #define RUN_REAP_H
-/** Taking what is done from the engine, and counting and looking at it: see async.h. */
+/** Reaping of completed requests, and their counting and verification: see async.h. */
 #include "run/submit.h"
 #include "run/worker_pool.h"
 
-/** Count those that are alike so far, of which each leaves the batch. */
+/** Count the alike completions so far, and remove them from their batch. */
 static inline void
 count_alike(struct job_worker *worker, struct reaped *reaped)
 {
@@ -23,7 +23,10 @@ count_alike(struct job_worker *worker, struct reaped *reaped)
 			clock_ns(worker->plan->clock, async->now - batch->begin));
 }
 
-/** Count it with those that began and ended with it; else these are counted now. */
+/**
+ * Add a completion to those with the same begin and end. If it differs, count the previous ones
+ * first.
+ */
 static ALWAYS_INLINE void
 note_done(struct job_worker *worker, const struct flight *flight, int rc, uint64_t records,
 	uint64_t bytes, struct reaped *reaped, bool is_paced)
@@ -47,7 +50,7 @@ note_done(struct job_worker *worker, const struct flight *flight, int rc, uint64
 	reaped->conflicts += flight->conflicts;
 }
 
-/** What was found or written is remembered or looked at. */
+/** Verify a read record, or remember a write. */
 static ALWAYS_INLINE void
 look_at_record(struct job_worker *worker, struct flight *flight, int rc, struct nb_slice value)
 {
@@ -101,7 +104,7 @@ complete(struct job_worker *worker, const struct nb_completion *completion,
 	flight_end(async, flight);
 }
 
-/** The same of an operation of steps, whose answers it takes. */
+/** Consume the values of an operation of steps, and set its answers. */
 static __attribute__((noinline)) void
 consume_steps(struct job_worker *worker, struct nb_completion *completion)
 {
@@ -120,7 +123,7 @@ consume_steps(struct job_worker *worker, struct nb_completion *completion)
 		completion->answer = steps_take(&op, span);
 }
 
-/** Read the values that came, within the time. False: an answer that cannot be one. */
+/** Read the returned values within the timed span. False: an impossible answer. */
 static ALWAYS_INLINE bool
 consume(struct job_worker *worker, size_t count)
 {
@@ -150,7 +153,9 @@ consume(struct job_worker *worker, size_t count)
 	return true;
 }
 
-/** The stratum below which all are done, for threads that wait for inserts. */
+/**
+ * Publish the stratum below which all operations are done, for threads that wait for inserts.
+ */
 static inline void
 tell_strata(struct job_worker *worker)
 {
@@ -160,7 +165,7 @@ tell_strata(struct job_worker *worker)
 	__atomic_store_n(&worker->strata_done, done, __ATOMIC_RELEASE);
 }
 
-/** What came out of reap is done, but for conflicts. */
+/** Complete the reaped requests, except those that conflicted. */
 static ALWAYS_INLINE void
 complete_all(struct job_worker *worker, size_t count, bool is_paced)
 {
@@ -176,7 +181,7 @@ complete_all(struct job_worker *worker, size_t count, bool is_paced)
 	tell_strata(worker);
 }
 
-/** Nothing came: the engine's housekeeping where that goes on for long. */
+/** Nothing has completed: call the engine's tick if that has lasted for long. */
 static inline void
 tick_in_reap(struct job_worker *worker)
 {
@@ -189,7 +194,7 @@ tick_in_reap(struct job_worker *worker)
 	async->ticked = async->now;
 }
 
-/** Take what is done, and wait for it so long at most. */
+/** Reap completed requests. Waits at most `timeout_ns` for one. */
 static ALWAYS_INLINE void
 reap(struct job_worker *worker, uint64_t timeout_ns, uint32_t clock_kind, bool is_paced)
 {

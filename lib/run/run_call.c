@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls of an engine that concern the whole database, and runs whose engine does not return from
- * a call, or crashes in one.
+ * Engine calls for the whole database, and runs whose engine does not return from a call or
+ * crashes in one.
  *
- * A thread of its own, the keeper, makes the calls open, flush, stats and close. The thread that
- * called the library only waits and looks, so it can always stop the workers, sum up and report:
- * an engine that hangs or crashes in its close loses nothing that was measured. The hand-over is
- * outside of what is timed.
+ * A separate thread, the keeper, calls open, flush, stats and close. The thread that called the
+ * library only waits and watches. So it can always stop the workers, sum up and report. An
+ * engine that hangs or crashes in its close loses no measurement. The hand-over to the keeper
+ * is not timed.
  *
- * After nb_stop() a call that goes on is waited for, but not for ever: some seconds, or a minute
- * where it does the work of many operations, since closing what was written is worth that; after
- * nb_stop_waiting() not at all.
+ * After nb_stop(), the caller waits for a call in progress for a few seconds. It waits a minute
+ * if the call does the work of many operations, because closing the written data is worth that.
+ * After nb_stop_waiting() it does not wait.
  *
- * A run that was left makes no more calls of the engine, since a thread is still within one. The
- * other threads have LEFT_NS to end their operations, since they may wait for what the first one
- * holds. Then the workers' counts are read (worker_take_over()). The run's memory is never freed,
- * since the thread may come back at any time.
+ * An abandoned run makes no more engine calls, because a thread is still inside one. The other
+ * threads have LEFT_NS to end their operations, because they may wait for something that the
+ * first one holds. Then the workers' counts are read (worker_take_over()). The memory of the
+ * run is never freed, because the thread may return at any time.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -29,14 +29,14 @@
 
 enum { TICK_NS = 20 * 1000 * 1000 };
 #define LEFT_NS UINT64_C(3000000000)
-/* As long as a call may go on after nb_stop(). */
+/* The longest time for a call after nb_stop(). */
 #define GRACE_NS UINT64_C(5000000000)
 #define LONG_GRACE_NS UINT64_C(60000000000)
 
 static int last_fault; /* of the process */
 static bool is_any_left;
 
-/* ---- being left ---- */
+/* ---- abandoning a run ---- */
 
 static void
 leave_run(struct nb_run *run, int code, int fault)
@@ -47,7 +47,7 @@ leave_run(struct nb_run *run, int code, int fault)
 	last_fault = fault;
 }
 
-/** What there is of a run that ends here. */
+/** The state of a run that ends here. */
 static const char *
 outcome(const struct nb_run *run)
 {
@@ -85,7 +85,7 @@ leave_by_time(struct nb_run *run, const struct heartbeat *heartbeat, bool is_int
 	leave_run(run, is_interrupted ? NB_ERR_INTERRUPTED : NB_FAIL, FAULT_NONE);
 }
 
-/** Whether a thread that is at `heartbeat` is waited for no more, since nb_stop() is in force. */
+/** Whether to stop waiting for the thread at `heartbeat`, because nb_stop() is in force. */
 static bool
 is_impatient(struct nb_run *run, struct heartbeat *heartbeat, bool is_long)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the workers of a job have, summed up: while they run, an interval at a time, and at
- * their end.
+ * The sums of the workers' counts: during the run, per interval, and at its end.
  *
- * While they run, nothing is asked of them: their counts of operations and the counts of
- * their histograms are read as they stand, and what an interval had is the difference of
- * two readings. So its percentiles are those of its own operations, not a mean of others.
+ * During the run, the workers are not interrupted. Their counters and the counts of their
+ * histograms are read as they are. An interval is the difference of two readings. So its
+ * percentiles are those of its own operations, not a mean of others.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +16,9 @@
 #include "run/steps.h"
 #include "run/sampler.h"
 
-enum { STEADY_LOOKS = 10 }; /* in a window */
+enum { STEADY_LOOKS = 10 }; /* per window */
 
-/* ---- while they run ---- */
+/* ---- during the run ---- */
 
 uint64_t
 job_done(const struct nb_run *run)
@@ -62,7 +61,7 @@ peek(struct nb_run *run)
 	histogram_since(run->interval_now, run->interval_before);
 }
 
-/** What all workers have counted of one kind. */
+/** Add the counts of all workers for one kind. */
 static void
 peek_kind(void *arg, uint32_t kind, bool is_response, struct nb_histogram *into)
 {
@@ -81,7 +80,7 @@ peek_kind(void *arg, uint32_t kind, bool is_response, struct nb_histogram *into)
 	}
 }
 
-/** Each kind since the end of the warm-up. */
+/** Sum up each kind since the end of the warm-up. */
 static void
 peek_kinds(struct nb_run *run, struct nb_interval_kind kinds[NB_KINDS_MAX])
 {
@@ -96,7 +95,7 @@ peek_kinds(struct nb_run *run, struct nb_interval_kind kinds[NB_KINDS_MAX])
 	}
 }
 
-/** Operations of `count` that were due by then; of all shards, this one's part. */
+/** The operations of `count` that were due by `until_ns`; for this shard's threads. */
 static double
 offered_by(const struct job_plan *plan, uint64_t until_ns, uint64_t count)
 {
@@ -200,7 +199,7 @@ job_watch(struct nb_run *run, bool is_end)
 	return !is_end && look_steady(run, now_ns, done);
 }
 
-/* ---- what the sampler asks for ---- */
+/* ---- callbacks of the sampler ---- */
 
 static uint64_t
 behind_now(void *arg, uint64_t since_ns)
@@ -253,9 +252,9 @@ job_sample_begin(struct nb_run *run)
 		.errors = errors};
 	for (size_t p = 0; p < run->active_count; p++) {
 		const struct job_plan *plan = &run->active[p]->plan;
-		/* any kind may come of a trace */
+		/* a trace may contain any kind */
 		phase.kinds |= plan->feed != NULL ? (1u << NB_OP_KINDS) - 1
-			: run->classic != NULL    ? 1 /* there is one, in the first place */
+			: run->classic != NULL    ? 1 /* one kind, in the first position */
 						  : plan->kinds;
 		phase.has_response |= plan->is_paced;
 		phase.warm_ops += plan->warmup_count;
@@ -271,7 +270,7 @@ job_sample_end(struct nb_run *run)
 	sampler_end(run->sampler, since_begin_ns(run), job_done(run));
 }
 
-/* ---- at their end ---- */
+/* ---- at the end ---- */
 
 static int
 merge_histogram(struct nb_histogram **into, const struct nb_histogram *from)
@@ -297,7 +296,7 @@ collect_kind(struct job_kind *into, const struct job_counts *from)
 	into->records += from->records;
 	into->bytes += from->bytes;
 	int rc = NB_OK;
-	if (into->ops > 0 && into->service == NULL) /* there need not be a stamped one */
+	if (into->ops > 0 && into->service == NULL) /* there may be no stamped operation */
 		rc = nb_histogram_new(&into->service);
 	if (rc == NB_OK)
 		rc = merge_histogram(&into->service, from->service);
@@ -361,7 +360,10 @@ collect_worker(struct nb_run *run, struct job_part *part, uint32_t thread)
 		: NB_OK;
 }
 
-/** From the first operation that counts, or the begin, to the last one's end. */
+/**
+ * Measure from the first measured operation, and from the start, to the end of the last
+ * operation.
+ */
 static void
 measure_time(struct nb_run *run, struct job_part *part)
 {
@@ -379,7 +381,7 @@ measure_time(struct nb_run *run, struct job_part *part)
 	part->measured.span_ns = clock_ns(&run->clock, last - begin);
 }
 
-/** Whether it ended before its bound. In the background there is none. */
+/** Whether the part ended before its limit. In the background it has none. */
 static bool
 is_partial(const struct nb_run *run, const struct job_part *part)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The directory of a database, <path>/<driver>: made with all its parents for what writes, asked
- * for by what only reads. What was not made by mininb is neither removed nor written (marker.c);
- * it may be read, as a database that another program made.
+ * The directory of a database, <path>/<driver>. A run that writes creates it with all its
+ * parents. A run that only reads requires it. mininb neither removes nor writes a directory
+ * that it did not create (marker.c). It may read one, because another program may have made the
+ * database.
  *
- * The marker also keeps whether the action that makes a database has written all of its records,
- * from the moment at which the database is open until all of it is written and closed. So a run
- * on a database whose load was killed says that, and does not accuse the engine of losing the
- * rest. The main thread writes the number of records once a second: a killed load has written at
- * least as many. If the load ended in order, the number is exact. From one thread it is that of
- * the first records, and an action that needs no others may use them.
+ * The marker also records whether the action that makes a database has written all records. The
+ * record starts when the database is open and ends when all is written and closed. So a run on
+ * a database whose load was killed reports that, and does not blame the engine for missing
+ * records. The main thread writes the number of records once a second: a killed load has
+ * written at least that many. If the load ended in order, the number is exact. With one thread
+ * it is the number of the first records. An action that needs no others may use them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,9 +21,9 @@
 #include "base/error.h"
 #include "run/run.h"
 
-/* ---- whether it is finished ---- */
+/* ---- whether the database is complete ---- */
 
-/** The action of a run that loads the database for itself alone. */
+/** The action of a run that loads the database only for itself. */
 #define TEMPORARY "alone" /* letters a-z */
 
 #define NOTE_NS UINT64_C(1000000000)
@@ -37,7 +38,7 @@ note(struct nb_run *run, const struct marker_load *load)
 	run->mark.is_noted = false;
 }
 
-/** "1234 of 5000 records", or fewer words if less is known. */
+/** "1234 of 5000 records are written", or less if less is known. */
 static void
 describe(char *text, size_t size, const struct marker_load *load)
 {
@@ -61,14 +62,14 @@ command_of(const struct marker_load *load)
 	return load->action;
 }
 
-/** Whether that load wrote other keys than this run uses. */
+/** Whether that load used other keys than this run. */
 static bool
 is_of_others(const struct nb_run *run, const struct marker_load *load)
 {
 	return load->keys != 0 && run->mark.keys != 0 && load->keys != run->mark.keys;
 }
 
-/** Whether all of the data that is to be used was written, run->marker being open. */
+/** Check that all needed data was written. run->marker is open. */
 static int
 check_load(struct nb_run *run)
 {
@@ -128,7 +129,10 @@ run_tick_load(struct nb_run *run, uint64_t done)
 	note(run, &loading->now);
 }
 
-/** It was closed, or left: whether it is finished, or how far it came. */
+/**
+ * Record after close, or after abandoning the run, whether the load is complete, or its
+ * progress.
+ */
 static void
 end_load(struct nb_run *run)
 {
@@ -146,7 +150,7 @@ end_load(struct nb_run *run)
 	if (is_all &&
 		(loading->before.total > loading->now.total ||
 			is_of_others(run, &loading->before)))
-		note(run, &loading->before); /* this did not write all of its records */
+		note(run, &loading->before); /* this run did not write all of its records */
 	else if (is_all)
 		note(run, &(struct marker_load){.done = 0});
 	else
@@ -156,27 +160,30 @@ end_load(struct nb_run *run)
 
 /* ---- the directory ---- */
 
-/** Of the directory in options.path. */
+/** The name of the directory in options.path. */
 static const char *
 name_of(const struct nb_run *run)
 {
 	return strrchr(run->path, '/') + 1;
 }
 
-/** Others may only have it open where the engine itself keeps processes apart. */
+/**
+ * The lock of the run. Others may open the database only if the engine itself separates
+ * processes.
+ */
 static uint32_t
 lock_of(const struct nb_run *run)
 {
 	bool is_shared = run->workload.verb == NB_VERB_GET &&
 		(run->engine->table.caps & NB_CAP_MULTI_PROCESS) != 0;
 	if (run->target != NULL)
-		return MARKER_EXCLUSIVE; /* its servers have their directories there */
+		return MARKER_EXCLUSIVE; /* the servers have their directories there */
 	if (!run_is_local(run))
 		return MARKER_UNLOCKED;
 	return is_shared ? MARKER_SHARED : MARKER_EXCLUSIVE;
 }
 
-/** What writes is to find a directory of ours, or makes it one. */
+/** Find a directory that mininb owns, or create it, for a run that writes. */
 static int
 claim(struct nb_run *run)
 {
@@ -193,13 +200,13 @@ claim(struct nb_run *run)
 	rc = marker_put(&run->marker, path, name, lock_of(run), is_forced);
 	if (rc != NB_OK || !is_fresh)
 		return rc;
-	run->marker.load = (struct marker_load){.done = 0}; /* goes with what it is of */
+	run->marker.load = (struct marker_load){.done = 0}; /* removed with the data */
 	if (run->target != NULL)
 		rc = target_wait(run->target);
 	return rc == NB_OK ? marker_clear(path, name) : rc;
 }
 
-/** Why a database that is to be read is not there. */
+/** Report why the database to be read does not exist. */
 static int
 refuse_nothing(const struct nb_run *run)
 {
@@ -225,7 +232,7 @@ look_at_data(struct nb_run *run)
 							 : 0;
 }
 
-/** Whether the data is what a run that was killed had loaded for itself alone. */
+/** Whether the data is left from a killed run that had loaded it only for itself. */
 static bool
 is_left_alone(const struct nb_run *run)
 {
@@ -239,8 +246,9 @@ is_left_alone(const struct nb_run *run)
 }
 
 /**
- * A private server whose database nobody has loaded is loaded for the run, like an engine that
- * keeps nothing, and emptied after it; also if that run was killed, which its marker tells.
+ * Decide whether the run loads its own data. A private server whose database is empty is loaded
+ * for the run, like an engine that keeps nothing, and emptied after it. The same applies if the
+ * marker shows that such a run was killed.
  */
 static void
 decide_temporary(struct nb_run *run)
@@ -289,7 +297,7 @@ run_prepare_path(struct nb_run *run)
 		rc = marker_open(&run->marker, run->options.path, name_of(run), lock_of(run));
 	if (rc != NB_OK)
 		return rc;
-	look_at_data(run); /* again, as it is locked now, and removed if that was asked for */
+	look_at_data(run); /* again: now it is locked, and removed if requested */
 	rc = run->is_temporary ? begin_temporary(run) : check_load(run);
 	if (rc != NB_OK)
 		marker_close(&run->marker);

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A look at some records before the first operation of a run whose data a server keeps. A server
- * may hold the data of another workload, or several servers may be named in another order than
- * for the load. The run would then measure how fast keys are not found, and tell so at its end.
+ * A check of some records before the first operation, if a server keeps the data. A server may
+ * hold the data of another workload. Several servers may be given in another order than for the
+ * load. The run would then measure how fast keys are not found, and report that only at its
+ * end.
  *
- * A quarter of the records may be missing or wrong, since earlier runs may have deleted some. The
- * values that get and delete meet may be anybody's. Not of put, which needs none, nor of a trace,
- * which may well ask for keys that nobody has put.
+ * A quarter of the records may be missing or wrong, because earlier runs may have deleted some.
+ * For get and delete, any value is accepted. The check does not apply to put, which needs no
+ * records. It does not apply to a trace, which may use keys that were never put.
  */
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "run/run.h"
 
-enum { PROBE_RECORDS = 64, TOLERATED = 4 /* one of so many */ };
+enum { PROBE_RECORDS = 64, TOLERATED = 4 /* at most one in four may be bad */ };
 
 struct probe {
 	uint64_t looked, missing, wrong;
 };
 
-/** Whether a value can be one that the job put. */
+/** Whether the job could have put this value. */
 static bool
 is_value(const struct nb_run *run, struct nb_slice key, struct nb_slice value)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The servers of a run. Private ones are started before the database is opened, and stopped when
- * what was written was read back, so one start serves all phases. What they print goes to
- * <path>/logs/server/<time>/<engine>.log, and `latest` leads to the last time; the client's report
- * goes to logs/client in the same way.
+ * The servers of a run. Private servers start before open, and stop after the writes were read
+ * back. So one start serves all phases. Their output goes to
+ * <path>/logs/server/<time>/<engine>.log. The link `latest` points to the last <time>. The
+ * report of the client goes to logs/client in the same way.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ run_check_target(struct nb_run *run)
 	return target_new(&run->target, &run->target_spec, &place);
 }
 
-/** `latest`, beside the directory, leads to it. */
+/** Create the link `latest` next to the directory, pointing to it. */
 static int
 link_latest(const char *directory)
 {
@@ -70,7 +70,7 @@ link_latest(const char *directory)
 	return rc;
 }
 
-/** A directory, and the link to it. */
+/** Create a directory and the link to it. */
 static int
 make_logs(const char *directory)
 {
@@ -78,7 +78,7 @@ make_logs(const char *directory)
 	return rc == NB_OK ? link_latest(directory) : rc;
 }
 
-/** For the client's report, in a directory of the same time. */
+/** Create the directory for the client's report, with the same time in its name. */
 static int
 make_client_log(struct nb_run *run)
 {
@@ -115,7 +115,10 @@ run_start_target(struct nb_run *run)
 	return rc == NB_OK ? target_start(run->target) : rc;
 }
 
-/** Its end explains the engine's failure; the news of it may come a moment later. */
+/**
+ * Add the end of a server, which explains the engine's failure. It may be noticed a little
+ * later.
+ */
 static int
 explain(struct nb_run *run, int rc)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * put, get and delete: what is asked of them beyond what is asked of a job.
+ * put, get and delete: the parts that a job does not have.
  *
- * Their keys come from a file, in which some may be repeated: a put of a repeated key overwrites
- * and a delete of one finds nothing. So the keys are surveyed before the run. Each key that a
- * get does not find is an answer that is counted, and judged here, not a finding.
+ * Their keys come from a file, which may repeat some. A put of a repeated key overwrites, and a
+ * delete of one finds nothing. So the keys are surveyed before the run. A get that does not
+ * find its key is counted, and judged here. It is not a finding.
  */
 #include <stdio.h>
 #include <string.h>
@@ -39,14 +39,16 @@ verb_survey_again(struct nb_run *run)
 		run->keys_facts = estimate;
 }
 
-/* Of a get or a delete it is not known what else there is. */
+/* After a get or a delete, the other records are not known. */
 uint64_t
 verb_live_bytes(const struct nb_run *run)
 {
 	const struct nb_workload *workload = &run->workload;
 	const struct measurement *measured = &run->measured;
 	const struct keys_facts *facts = &run->keys_facts;
-	/* a hundred thousand keys without one: there are hardly more than three in as many */
+	/*
+	 * if 100,000 keys contain no duplicate, at most three in that many keys are duplicates
+	 */
 	bool is_known = !facts->is_estimate || facts->duplicates == 0;
 	bool is_all = !measured->is_partial || facts->duplicates == 0;
 	if (workload->verb != NB_VERB_PUT || measured->had_data || !is_known || !is_all ||
@@ -79,12 +81,13 @@ verb_collect(struct nb_run *run)
 		? &run->loading.measured
 		: &run->parts[0].measured;
 	collect_findings(&sum->findings, &measured->findings);
-	if (is_delete) { /* a record that is still there; nothing is known of those deleted */
+	/* a record that is still present; nothing is known of the deleted ones */
+	if (is_delete) {
 		sum->findings.missing = sum->findings.verdicts[VALUE_STALE];
 		memset(sum->findings.verdicts, 0, sizeof(sum->findings.verdicts));
 	}
 	sum->is_partial = sum->ops < run->workload.count;
-	sum->has_begun |= run->has_operated; /* also if the first one failed */
+	sum->has_begun |= run->has_operated; /* also if the first operation failed */
 	if (measured->threads != NULL) {
 		sum->threads = measured->threads;
 		sum->thread_count = measured->thread_count;
@@ -93,14 +96,14 @@ verb_collect(struct nb_run *run)
 	for (uint32_t t = 0; t < sum->thread_count; t++) {
 		uint64_t *kinds = sum->threads[t].kinds;
 		memset(kinds, 0, sizeof(sum->threads[t].kinds));
-		kinds[0] = sum->threads[t].ops; /* whatever its kind */
+		kinds[0] = sum->threads[t].ops; /* of any kind */
 	}
 }
 
 /**
- * Keys that may rightly be missing when they are deleted, since that was done before: at
- * most. An estimate, made from millions of keys, is off by less than its half, or in all
- * by a thousandth of the keys.
+ * The largest number of keys that may be missing when they are deleted, because they are
+ * repeated. An estimate from millions of keys is off by less than half of it, or by a
+ * thousandth of the keys.
  */
 static uint64_t
 repeated_keys(const struct nb_run *run)
@@ -111,9 +114,9 @@ repeated_keys(const struct nb_run *run)
 }
 
 /**
- * Whether keys may be missing. A get that finds fewer keys than are missing reports their
- * number, with NB_RUN_ALLOW_MISSING as a warning: after a delete they are records that came
- * back.
+ * Judge missing keys. If a get finds fewer keys than are missing, the text reports their
+ * number. After a delete, these are records that came back. With NB_RUN_ALLOW_MISSING it is
+ * only a warning.
  */
 static int
 judge_missing(const struct nb_run *run)

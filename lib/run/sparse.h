@@ -2,26 +2,27 @@
 #ifndef RUN_SPARSE_H
 #define RUN_SPARSE_H
 /**
- * Blocks of operations of which few have stamps of their own, or none. worker.c alone includes
+ * Blocks of operations of which few or none have stamps of their own. Only worker.c includes
  * this.
  *
- * A stamp's fences keep cache misses of neighbouring operations from overlapping, which costs a
- * fast engine more than the stamp does. So here a block is cut into stretches between two stamps.
- * Operations with stamps of their own run alone, each between its two; their latencies are as
- * good as those of a run in which each operation is stamped, but fewer. All others are counted and
- * verified like any, and told at once to who watches; of their time only the stretch's is known.
+ * The fences of a stamp keep cache misses of neighbouring operations from overlapping. For a
+ * fast engine, that costs more than the stamp itself. So a block is cut into stretches, each
+ * between two stamps. An operation with stamps of its own runs alone between its two stamps.
+ * Such latencies are as good as those of a run that stamps each operation, but fewer. All other
+ * operations are counted and verified as usual, and reported to the watcher at once. Only the
+ * time of their whole stretch is known.
  *
- * Stamped operations are chosen by their number (has_stamps()), so every place of a block and each
- * kind has its share of them. Rejected: the first one of each block, which would always follow the
- * making of a block and never another operation.
+ * The number of an operation decides whether it is stamped (has_stamps()). So every position in
+ * a block and each kind has its share. Rejected: to stamp the first operation of each block. It
+ * would always follow the making of a block and never another operation.
  *
- * What would make the numbers wrong: taking the time for verification as the engine's, so the
- * clock is stopped for it here, too; series with a gap for each stretch of slow operations, so a
- * stretch that lasted long is followed by one half as long.
+ * Two things would make the numbers wrong. One is to count verification as the engine's time;
+ * so the clock stops for it here, too. The other is a gap in the series for each stretch of
+ * slow operations; so after a long stretch the next one is half as long.
  */
 #include "run/operate.h"
 
-/** Bits of the block's operations that have stamps of their own. */
+/** Bits of the operations of the block that have stamps of their own. */
 static inline uint64_t
 stamped_of(const struct job_plan *plan, const struct ops_op *ops, uint32_t count)
 {
@@ -31,7 +32,10 @@ stamped_of(const struct job_plan *plan, const struct ops_op *ops, uint32_t count
 	return bits;
 }
 
-/** Where the stretch from operation `j` of the block on ends: it is all of the warm-up, or none. */
+/**
+ * End of the stretch that begins at operation `j`. All of it belongs to the warm-up, or
+ * nothing.
+ */
 static inline uint32_t
 stretch_end(
 	const struct job_worker *worker, const struct ops_op *ops, uint32_t j, uint32_t count)
@@ -45,7 +49,7 @@ stretch_end(
 	return length < count - j ? j + (uint32_t)length : count;
 }
 
-/** Operations [from, until) of the block are done; the stretch of them ended now. */
+/** Record the stretch of the operations [from, until) of the block, which has just ended. */
 static inline void
 close_stretch(struct job_worker *worker, uint32_t from, uint32_t until, struct span stretch)
 {
@@ -65,7 +69,10 @@ close_stretch(struct job_worker *worker, uint32_t from, uint32_t until, struct s
 	worker->unstamped.ticks += ticks;
 }
 
-/** As run_one(), without stamps. Of several kinds, the most frequent have code of their own. */
+/**
+ * Like run_one(), without stamps. With several kinds, the most frequent ones have their own
+ * code.
+ */
 static ALWAYS_INLINE bool
 run_unstamped(struct job_worker *worker, const struct block *block, uint32_t j,
 	uint32_t clock_kind, uint32_t only, struct span *span)
@@ -83,8 +90,8 @@ run_unstamped(struct job_worker *worker, const struct block *block, uint32_t j,
 }
 
 /**
- * Do the operations from `*at` to `until`, the stretch of which begins at `begin`. Returns its end;
- * `*at` is where it was stopped.
+ * Execute the operations from `*at` to `until` as a stretch that begins at `begin`. Returns its
+ * end; sets `*at` to where it stopped.
  */
 static ALWAYS_INLINE uint64_t
 run_stretch(struct job_worker *worker, const struct block *block, uint32_t *at, uint32_t until,
@@ -104,7 +111,7 @@ run_stretch(struct job_worker *worker, const struct block *block, uint32_t *at, 
 			break;
 		stretch.paused += span.paused;
 		j++;
-		if (j < until) /* the last one is told when it has the stretch's end */
+		if (j < until) /* the last one is reported once it has the end of the stretch */
 			__atomic_store_n(&worker->done, block->done + j, __ATOMIC_RELEASE);
 		is_over = __atomic_load_n(block->halt, __ATOMIC_RELAXED) != 0;
 	}
@@ -117,7 +124,7 @@ run_stretch(struct job_worker *worker, const struct block *block, uint32_t *at, 
 	return stretch.end;
 }
 
-/** As run_block(), of a loop without a rate. */
+/** Like run_block(), without a rate. */
 static ALWAYS_INLINE bool
 run_sparse_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 	uint32_t clock_kind, uint32_t only)

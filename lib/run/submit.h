@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef RUN_SUBMIT_H
 #define RUN_SUBMIT_H
-/** Handing operations over to the engine, for the first time and after conflicts: see async.h. */
+/**
+ * Submission of operations to the engine, for the first time and after conflicts: see async.h.
+ */
 #include "run/backoff.h"
 #include "run/doubt.h"
 
@@ -12,7 +14,7 @@ is_counted(const struct job_worker *worker, const struct flight *flight, uint64_
 		flight->index >= worker->plan->warmup_count;
 }
 
-/** An operation that counts begins: the first one says when the measurement does. */
+/** Note the start of the measurement, which is that of the first measured operation. */
 static inline void
 note_first(struct job_worker *worker, const struct flight *flight)
 {
@@ -33,7 +35,7 @@ note_taken(struct job_worker *worker, struct flight *flight)
 			flight->kind != NB_OP_READ, flight->begin == 0);
 }
 
-/** Requests [head, head + taken) are the engine's since `now`. */
+/** The engine has taken the requests [head, head + taken) at `now`. */
 static ALWAYS_INLINE void
 note_handed_over(struct job_worker *worker, uint32_t taken, uint64_t now, bool is_paced)
 {
@@ -70,7 +72,7 @@ note_handed_over(struct job_worker *worker, uint32_t taken, uint64_t now, bool i
 		async->head = async->tail = 0;
 }
 
-/** How much of what is gathered may be handed over now, in one call. */
+/** The number of gathered requests that may be submitted now in one call. */
 static inline uint32_t
 count_ready(const struct async *async)
 {
@@ -82,7 +84,7 @@ count_ready(const struct async *async)
 	return count < async->at_once ? count : async->at_once;
 }
 
-/** One call of submit. False: no more is to be handed over now. */
+/** Call submit once. False: submit nothing more for now. */
 static ALWAYS_INLINE bool
 submit_once(struct job_worker *worker, size_t count, uint64_t now, bool is_paced)
 {
@@ -104,7 +106,7 @@ submit_once(struct job_worker *worker, size_t count, uint64_t now, bool is_paced
 	return worker->rc == NB_OK && taken == count;
 }
 
-/** Hand over what is gathered, as far as the depth and the engine have room. */
+/** Submit the gathered requests, as far as the depth and the engine have room. */
 static ALWAYS_INLINE void
 hand_over(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 {
@@ -120,7 +122,9 @@ hand_over(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 
 /* ---- conflicts ---- */
 
-/** Nothing has happened: it is handed over again after a while, as of backoff.h. */
+/**
+ * Schedule a conflicted request, which has had no effect, for another attempt: see backoff.h.
+ */
 static __attribute__((noinline)) void
 note_conflict(struct job_worker *worker, struct flight *flight)
 {
@@ -142,7 +146,7 @@ note_conflict(struct job_worker *worker, struct flight *flight)
 	doubt_conflict(worker, flight);
 }
 
-/** Gather those whose time has come. Returns ticks until the next one's. */
+/** Gather the conflicted requests that are due again. Returns the ticks until the next one. */
 static __attribute__((noinline)) uint64_t
 gather_again(struct job_worker *worker)
 {

@@ -1,51 +1,51 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What exactly is timed.
+ * The timed loop of a worker.
  *
- * The clock brackets the engine's call, the reading of what it returned, and the release of
- * that, and nothing else. Keys and values are made before the first stamp, a block at a time
- * (ops.c); times go into histograms a block at a time, since between two fences each step of
- * that would be waited for. The branch on the kind of the operation is taken before the first
- * stamp, so that guessing it wrong is not charged to the engine; where all operations are of
- * one kind, the loop is made for it, without the branch.
+ * The clock brackets the engine's call, the reading of the returned data and its release, and
+ * nothing else. Keys and values are made before the first stamp, a block at a time (ops.c).
+ * Times go into histograms a block at a time, because between two fences each step of that
+ * would delay the next operation. The branch on the kind of operation precedes the first stamp.
+ * So its misprediction is not charged to the engine. If all operations are of one kind, a loop
+ * without that branch is used.
  *
- * Both stamps are fenced (clock.h). A plain rdtsc is 9 ns cheaper and wrong: it does not wait,
- * so loads of the engine which miss the cache are still under way when it reads the counter,
- * while the harness's own work before the first stamp is still being done inside the window.
- * One stamp for two operations, the end of one being the start of the next, charges the engine
- * with the harness. What the fences cost in an operation's time, some 15 to 20 ns, is measured
- * on the null engine in every run and printed.
+ * Both stamps are fenced (clock.h). A plain rdtsc is 9 ns cheaper and wrong, because it does
+ * not wait. Loads of the engine that miss the cache would still be under way at the second
+ * stamp. Work of mininb before the first stamp would still be running inside the timed span.
+ * One stamp for two operations, as the end of one and the start of the next, would charge the
+ * engine for mininb's work. The fences add some 15 to 20 ns to an operation. Each run measures
+ * and prints this cost with the null engine.
  *
- * The fences also keep cache misses of neighbouring operations from overlapping, which engines that
- * take less than a microsecond are measured without where few operations have stamps: sparse.h.
+ * The fences also keep cache misses of neighbouring operations from overlapping. Engines that
+ * take less than a microsecond can therefore be measured with few stamped operations: see
+ * sparse.h.
  *
- * A value that is verified stays on loan while it is looked at, so the clock is stopped for
- * that. An operation that is answered NB_CONFLICT has done nothing and is done again after a
- * while (backoff.h); its time is that of all attempts and waits, as whoever waits for it would
- * take it.
+ * A value that is verified stays on loan meanwhile, so the clock is stopped. An operation that
+ * is answered NB_CONFLICT has done nothing and is repeated after a pause (backoff.h). Its time
+ * includes all attempts and pauses, as a caller would experience it.
  *
- * Service time is from the first stamp to the last. Response time is from the moment at
- * which the operation was due, by a schedule that was fixed before the run and waits for
- * nobody; without a rate there is no such moment, and no response time is made up.
+ * Service time is from the first stamp to the last. Response time starts when the operation was
+ * due. The schedule of due times is fixed before the run and waits for nobody. Without a rate
+ * there are no due times, and no response time is reported.
  *
- * Threads take strata of operations in turn: thread t of T those with s mod T = t; where each
- * record has one operation, each thread has its share of them instead. What one
- * has to know of the others is only how many strata they have done, and only before a
- * stratum that may go to new records; it looks again only where what it saw last does not
- * suffice.
+ * Threads take strata of operations in turn: thread t of T takes each stratum s with s mod T =
+ * t. If each record has one operation, each thread has a share of consecutive operations
+ * instead. A thread only needs to know how many strata the others have done, and only before a
+ * stratum that may use new records. It looks again only if its last look does not suffice.
  *
- * An operation counts if it began after the warm-up. What would make the numbers wrong: to
- * decide that by its end, which would leave out the longest of those that began before.
+ * An operation is measured if it began after the warm-up. To decide that by its end would make
+ * the numbers wrong: the longest of the operations that began before would be included.
  *
- * An operation may never return: then another thread counts what was done before it, which is
- * why a block's times are not on the worker's own stack. They are written before `done`
- * (release) and read after it (acquire), by the thread that holds `is_counting`; a thread that
+ * An operation may never return. Then another thread counts the operations done before it. So
+ * the times of a block are not on the worker's own stack. They are written before `done`
+ * (release) and read after it (acquire) by the thread that holds `is_counting`. A thread that
  * takes over acquires it and never releases it, so two threads never write to one histogram.
- * Where the block begins is written before the heartbeat says that the worker is within the engine
- * (release), and not needed while it says that it is not, for then all is counted that is done.
+ * The begin of the block is written before the heartbeat reports that the worker is inside the
+ * engine (release). While it is outside, the begin is not needed, because all finished
+ * operations are counted.
  *
- * Each time that the clock is stopped leaves the cost of one stamp in the time, some 10 to
- * 15 ns: of a read that is verified once, of such a scan once for each record.
+ * Each stop of the clock leaves the cost of one stamp in the time, some 10 to 15 ns: once for a
+ * verified read, and once per record for a verified scan.
  */
 #include "run/worker.h"
 
@@ -57,11 +57,12 @@
 #include "run/flight.h"
 #include "run/operate.h"
 
-enum { SPINS = 200 /* looks at a thread that is behind before the CPU is given away */ };
+enum { SPINS = 200 /* looks at a thread that is behind, before the worker yields the CPU */ };
 
 /**
- * NB_OP_* if all operations are of that kind, and there is a loop of its own for it: each goes
- * to one record, counts from its start on and need not be remembered. Else NB_OP_KINDS.
+ * The NB_OP_* of all operations, if they are of one kind that has a loop of its own. Each of
+ * them accesses one record, is measured from the start on, and need not be remembered. Else
+ * NB_OP_KINDS.
  */
 static uint32_t
 only_kind_of(const struct job_plan *plan)
@@ -71,11 +72,13 @@ only_kind_of(const struct job_plan *plan)
 	bool is_uniform = plan->feed == NULL && !plan->is_paced && plan->depth == 1 &&
 		plan->warmup_count == 0 && plan->warm_ticks == 0;
 	bool is_known = only == NB_OP_READ || job_is_listed(plan);
-	has_loop &= !plan->is_native_insert; /* which may find the key there */
+	has_loop &= !plan->is_native_insert; /* it may find the key present */
 	return has_loop && is_uniform && is_known ? only : NB_OP_KINDS;
 }
 
-/** Not within the engine meanwhile, so that nobody takes it for one that does not return. */
+/**
+ * Wait outside the engine for the heartbeat, so that the worker is not taken for a hanging one.
+ */
 static ALWAYS_INLINE void
 wait_until_due(struct job_worker *worker, uint64_t due, uint32_t clock_kind)
 {
@@ -87,12 +90,18 @@ wait_until_due(struct job_worker *worker, uint64_t due, uint32_t clock_kind)
 	heartbeat_enter(&worker->heartbeat, "operation");
 }
 
-/** What run_one() needs of a block: after each stamp the compiler reads what is in memory again. */
+/**
+ * The members that run_one() needs of a block. After each stamp the compiler reloads memory,
+ * but not locals.
+ */
 struct block {
 	const struct nb_engine *engine;
 	const int *halt;
 	const struct ops_op *ops;
-	/* Of one kind, one record each: they follow each other, as their keys and values do. */
+	/*
+	 * With one kind and one record each, the operations are consecutive, as are their keys
+	 * and values.
+	 */
 	const struct nb_slice *keys, *values;
 	store_fn *insert;
 	uint64_t index, threshold, done;
@@ -123,7 +132,7 @@ begin_block(
 	return block;
 }
 
-/** Count what is done; the last of it ended at `last`. */
+/** Count the finished operations. The last one ended at `last`. */
 static ALWAYS_INLINE void
 tell_block(struct job_worker *worker, uint64_t done, uint64_t last)
 {
@@ -131,7 +140,7 @@ tell_block(struct job_worker *worker, uint64_t done, uint64_t last)
 	worker->told_ticks = last;
 }
 
-/* Not inline: the loop would have what it needs in memory meanwhile. */
+/* Not inline: otherwise the loop keeps its variables in memory. */
 void
 job_remember(struct job_worker *worker, const struct ops_op *op)
 {
@@ -146,7 +155,10 @@ job_remember(struct job_worker *worker, const struct ops_op *op)
 	}
 }
 
-/** Whether an operation that did nothing is counted by its answer. Else it is the worker's failure. */
+/**
+ * Whether an operation without effect is counted by its answer. Else it is the worker's
+ * failure.
+ */
 static __attribute__((noinline, cold)) bool
 is_told(struct job_worker *worker, const struct ops_op *op, uint32_t kind, int rc)
 {
@@ -160,8 +172,9 @@ is_told(struct job_worker *worker, const struct ops_op *op, uint32_t kind, int r
 }
 
 /**
- * Do operation j of the block. False: it has not been done, and the worker is to stop. `only` is as
- * of run_block(); `alike` is the operation's kind where that is a constant, else NB_OP_KINDS.
+ * Execute operation j of the block. False: it was not done, and the worker must stop. `only` is
+ * as in run_block(). `alike` is the kind of the operation if that is a constant, else
+ * NB_OP_KINDS.
  */
 static ALWAYS_INLINE bool
 run_one(struct job_worker *worker, const struct block *block, uint32_t j, uint32_t clock_kind,
@@ -194,8 +207,9 @@ run_one(struct job_worker *worker, const struct block *block, uint32_t j, uint32
 }
 
 /**
- * Do operations of the block from `*at` on: all that follow of the kind `alike`; if that is
- * NB_OP_KINDS, one of any kind. False if the worker is to stop here. `*last` is the last one's end.
+ * Execute operations of the block from `*at` on: the consecutive ones of kind `alike`. If that
+ * is NB_OP_KINDS, execute one of any kind. False if the worker must stop. Sets `*last` to the
+ * end of the last.
  */
 static ALWAYS_INLINE bool
 run_alike(struct job_worker *worker, const struct block *block, uint32_t *at, uint32_t count,
@@ -223,11 +237,14 @@ run_alike(struct job_worker *worker, const struct block *block, uint32_t *at, ui
 		taken->ticks[j] = span.end - span.begin - span.paused;
 		taken->ends[j] = span.end;
 		*at = ++j;
-		/* Told at once: a block can last for seconds, at a low rate or with fsync(). */
+		/* At once: a block can last for seconds, at a low rate or with fsync(). */
 		__atomic_store_n(&worker->done, block->done + j, __ATOMIC_RELEASE);
 		is_over = span.end >= end ||
 			__atomic_load_n(block->halt, __ATOMIC_RELAXED) != 0;
-		/* slow ones are told as they come, or who looks sees none and then a block */
+		/*
+		 * count slow operations one by one; otherwise a watcher sees none and then a
+		 * block
+		 */
 		if (__builtin_expect(span.end - worker->told_ticks > tell_ticks, 0))
 			tell_block(worker, block->done + j, span.end);
 		*last = span.end;
@@ -237,10 +254,10 @@ run_alike(struct job_worker *worker, const struct block *block, uint32_t *at, ui
 }
 
 /**
- * Do `count` operations, which are made. False if the worker is to stop here. `clock_kind`,
- * `is_paced` and `only` are constants wherever this is called; `only` is the kind of all of
- * them, or NB_OP_KINDS. Of several kinds, the most frequent ones have a loop of their own, which
- * those that follow each other stay in.
+ * Execute `count` prepared operations. False if the worker must stop. `clock_kind`, `is_paced`
+ * and `only` are constants in each call. `only` is the kind of all operations, or NB_OP_KINDS.
+ * With several kinds, the most frequent ones have a loop of their own for consecutive
+ * operations.
  */
 static ALWAYS_INLINE bool
 run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
@@ -271,10 +288,10 @@ run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 #include "run/async.h"
 #include "run/sparse.h"
 
-/** How operations are stamped: each one; few (sparse.h); what is handed over (async.h). */
+/** Which operations have stamps: each one; few (sparse.h); each submission (async.h). */
 enum { EACH, SPARSE, ASYNC };
 
-/** As run_block(), of one of the loops; `how` is a constant as well. */
+/** Like run_block(), with the loop `how`, which is a constant as well. */
 static ALWAYS_INLINE bool
 run_made(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 	uint32_t clock_kind, bool is_paced, uint32_t how, uint32_t only)
@@ -291,7 +308,7 @@ idle(void *worker)
 	job_worker_tick(worker);
 }
 
-/** All strata below this one are done by all: known once, it stays so. */
+/** Wait until all workers have done the strata below `needed`. Once true, it stays true. */
 static __attribute__((noinline)) bool
 wait_for_peers(struct job_worker *worker, uint64_t needed)
 {
@@ -300,14 +317,17 @@ wait_for_peers(struct job_worker *worker, uint64_t needed)
 	uint64_t since = begin;
 	uint32_t spins = 0;
 	for (uint32_t t = 0; t < plan->threads;) {
-		/* Looked at first: what it has done before its end is seen after that. */
+		/*
+		 * Load this first: if the worker has ended, its last strata_done is then
+		 * visible.
+		 */
 		bool is_over = __atomic_load_n(&plan->workers[t]->is_over, __ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&plan->workers[t]->strata_done, __ATOMIC_ACQUIRE) >=
 			needed) {
 			t++;
 			continue;
 		}
-		/* One that ended before will never do it: then this one is at its end, too. */
+		/* A worker that ended too early will never do them, so this one ends, too. */
 		if (is_halted(worker) || is_over || worker->rc != NB_OK)
 			return false;
 		if (worker->async != NULL)
@@ -357,7 +377,7 @@ run_strata(struct job_worker *worker, uint32_t clock_kind, bool is_paced, uint32
 	}
 }
 
-/** The same of operations that follow each other. */
+/** Execute the share of this worker: consecutive operations. */
 static ALWAYS_INLINE void
 run_share(struct job_worker *worker, uint32_t clock_kind, uint32_t how, uint32_t only)
 {
@@ -374,7 +394,7 @@ run_share(struct job_worker *worker, uint32_t clock_kind, uint32_t how, uint32_t
 	}
 }
 
-/** What a trace deletes is not known before: from now on, a record may not be there. */
+/** The deletes of a trace are not known in advance. From now on, a record may be missing. */
 static void
 tell_deletes(struct job_gate *gate, const struct ops_op *ops, uint32_t count)
 {
@@ -385,7 +405,7 @@ tell_deletes(struct job_gate *gate, const struct ops_op *ops, uint32_t count)
 	}
 }
 
-/** The same of a trace, whose operations come from elsewhere. */
+/** Execute the operations of a trace, which another thread reads. */
 static __attribute__((noinline)) void
 run_feed(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 {
@@ -424,12 +444,12 @@ run_feed(struct job_worker *worker, uint32_t clock_kind, bool is_paced)
 			drain(worker, clock_kind, is_paced); \
 	}
 
-/* Of both clocks. */
+/* For both clocks. */
 #define LOOP_PAIR(name, is_paced, how, only) \
 	LOOP(name##_tsc, NB_CLOCK_TSC, is_paced, how, only) \
 	LOOP(name##_monotonic, NB_CLOCK_MONOTONIC, is_paced, how, only)
 
-/* Without a rate: with stamps of each operation, or sparse ones. */
+/* Without a rate: with stamps for each operation, or sparse ones. */
 #define LOOPS(name, only) \
 	LOOP_PAIR(name, false, EACH, only) \
 	LOOP_PAIR(name##_sparse, false, SPARSE, only)
@@ -438,7 +458,7 @@ LOOP_PAIR(paced, true, EACH, NB_OP_KINDS)
 LOOP_PAIR(async, false, ASYNC, NB_OP_KINDS)
 LOOP_PAIR(async_paced, true, ASYNC, NB_OP_KINDS)
 LOOPS(mixed, NB_OP_KINDS)
-/* Of one kind: without a branch on it before each stamp. */
+/* For one kind: without a branch on the kind before each stamp. */
 LOOPS(read, NB_OP_READ)
 LOOPS(insert, NB_OP_INSERT)
 LOOPS(delete, NB_OP_DELETE)

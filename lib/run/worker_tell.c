@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** What a worker says of itself: what it is doing, and why it has failed. */
+/** Descriptions of a worker: its current operation, and its failure. */
 #include "run/worker.h"
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "run/worker_taken.h"
 
-/** "read"; or "get", of that action. */
+/** The kind of the operation, "read"; or the name of the classic action, "get". */
 static const char *
 name_of(const struct job_worker *worker, const struct ops_op *op)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** How workers begin at one moment, and what one does while it waits. */
+/** The common start of the workers, and the engine's tick while a worker waits. */
 #include "run/worker.h"
 
 #include <stdio.h>
@@ -10,9 +10,11 @@
 #include "run/worker_taken.h"
 
 enum {
-	HEAD_START_NS = 2 * 1000 * 1000, /* from the last worker's being ready to the begin */
-	PAIRS = 5,                       /* of a stamp and the wall clock */
-	START_SPIN_NS = 15000 * 1000,    /* of the scheduler, to move a thread: await_begin() */
+	/* from the readiness of the last worker to the start */
+	HEAD_START_NS = 2 * 1000 * 1000,
+	PAIRS = 5, /* of a stamp and the wall clock */
+	/* the time that the scheduler needs to move a thread: see await_begin() */
+	START_SPIN_NS = 15000 * 1000,
 };
 
 void
@@ -43,8 +45,8 @@ worker_tick_in_wait(struct job_worker *worker, uint64_t *since)
 }
 
 /**
- * A stamp, and the wall clock at the same moment. A thread that loses its CPU between the two
- * would begin that much too early, by milliseconds: so the closest of a few pairs counts.
+ * Take a stamp and the wall clock at the same time. A thread that loses its CPU between the two
+ * would begin milliseconds too early. So the closest of a few pairs is used.
  */
 static uint64_t
 stamp_and_real(const struct clock *clock, uint64_t *real_ns)
@@ -74,10 +76,11 @@ job_gate_open(struct job_gate *gate, const struct clock *clock)
 }
 
 /**
- * With a moment that other processes begin at, too, the last part of the wait is spun if there is
- * a CPU for each thread. Workers of two processes that wake at the same moment may be on one CPU.
- * The scheduler moves one of them only after some milliseconds, in which one would be late. They
- * must not give the CPU away meanwhile, since a task that has just run is not moved.
+ * Wait for the start. If other processes begin at the same time and each thread has a CPU, spin
+ * for the last part. Workers of two processes that wake at the same time may be on one CPU. The
+ * scheduler moves one of them only after some milliseconds, by which it would be late. They
+ * must not yield the CPU meanwhile, because the scheduler does not move a task that has just
+ * run.
  */
 static void
 await_begin(struct job_worker *worker, uint64_t begin)
