@@ -2,12 +2,12 @@
 #ifndef MININB_ENGINE_H
 #define MININB_ENGINE_H
 /**
- * The plugin ABI of mininb: what an engine must answer to be measured.
+ * The plugin ABI of mininb: the interface that an engine implements to be measured.
  *
- * A plugin is one shared object that exports one function, nb_engine_plugin(),
- * which returns a pointer to one static const table, struct nb_engine. This
- * header is all that it includes of mininb, and it links nothing of mininb's.
- * C11, and C++17 as well (an exception must not leave a verb).
+ * A plugin is a shared object that exports one function, nb_engine_plugin(). The function
+ * returns a pointer to one static const table, struct nb_engine. A plugin includes only this
+ * header of mininb and links no library of mininb. The header is valid C11 and C++17; an
+ * exception must not leave a verb.
  *
  *     static const struct nb_engine engine = {
  *             .abi = NB_ENGINE_ABI, .size = sizeof(engine), .name = "mine",
@@ -15,36 +15,37 @@
  *     };
  *     NB_ENGINE_PLUGIN(engine)
  *
- * Growth. The ABI number must be equal on both sides and changes only when an
- * old field changes its meaning. Structures only ever grow at their end and
- * carry their size: a table shorter than the host's reads as NULL beyond its
- * end, a longer one is cut to what the host knows, and a plugin that wants a
- * late field of a structure from the host looks at that structure's size
- * first. The host ignores bits of `caps` and `durabilities` that it does not
- * know. Array elements cannot grow that way; they carry spare fields, which
- * are zero, but for nb_slice, which is what it is for good.
+ * Growth. The ABI number must be equal on both sides. It changes only if an existing field
+ * changes its meaning. Structures grow only at their end and carry their size:
+ * - If the plugin's table is shorter than the host's, the host reads the missing fields as
+ *   NULL.
+ * - If the plugin's table is longer, the host ignores the fields that it does not know.
+ * - A plugin checks the size of a structure from the host before it reads a field added later.
+ * - The host ignores unknown bits of `caps` and `durabilities`.
+ * - Array elements cannot grow. They have spare fields, which are zero. nb_slice has none and
+ *   never changes.
  *
- * Lifetimes. What a verb is given, structures, keys and values, is the host's
- * and lives until the verb returns, unless it is said otherwise.
+ * Lifetimes. The host owns the structures, keys and values that it passes to a verb. They are
+ * valid until the verb returns, unless the verb's comment differs.
  *
- * Answers. Every verb returns 0 when done, a positive answer that the host
- * counts, or a negative failure that stops the run. A failure's text is given
- * once, where the cause is known:
+ * Return values. A verb returns 0 for success, a positive answer that the host counts, or a
+ * negative failure that stops the run. The text of a failure is set once, where the cause is
+ * known:
  *
  *     return db->host->fail(NB_FAIL, "mdb_put: %s", mdb_strerror(rc));
  *
- * Threads. One thread opens and closes the database and makes every call that
- * takes a struct nb_db, but for session_open: each worker opens, uses and closes
- * its session on its own thread, and a session is never shared. Sessions are
- * opened, run and closed in parallel only where NB_CAP_CONCURRENT says that they
- * may: the host never adds a lock.
+ * Threads. One thread, the database thread, opens and closes the database. It also makes every
+ * other call that takes a struct nb_db, except session_open. Each worker opens, uses and closes
+ * its session on its own thread; threads never share a session. Only with NB_CAP_CONCURRENT are
+ * sessions opened, used and closed in parallel. The host never adds a lock.
  *
- * Time. The host times get + reading the value + release as one operation, and
- * every other verb alone. It owns clocks, threads, randomness and printing; a
- * plugin never prints, never exits and makes no threads of its own beyond
- * those of its engine. What it prints on standard output all the same comes out
- * on standard error, since standard output is for results. It keeps the working
- * directory as it is: the host returns to its own between calls.
+ * Time. The host times get, the read of the value and release as one operation. It times every
+ * other verb alone.
+ *
+ * The host owns clocks, threads, randomness and output. A plugin never prints, never exits, and
+ * creates no threads except those of its engine. If it writes to standard output all the same,
+ * the text goes to standard error, because standard output is for results. A plugin does not
+ * change the working directory; the host restores its own between calls.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -63,13 +64,13 @@ extern "C" {
 #define NB_EXPORT
 #endif
 
-/** Both are the engine's own; the host only hands the pointers back. */
+/** Opaque types of the plugin. The host only passes the pointers back. */
 struct nb_db;
 struct nb_session;
 
 /**
- * Borrowed bytes: not owned, not NUL-terminated. data may be NULL if size is 0.
- * A key has at least one byte; a value may have none.
+ * Borrowed bytes: not owned, not NUL-terminated. data may be NULL if size is 0. A key has at
+ * least one byte; a value may be empty.
  */
 struct nb_slice {
 	const void *data;
@@ -77,51 +78,52 @@ struct nb_slice {
 };
 
 /*
- * What a verb returns. Positive: an answer to count. Negative: the run stops.
+ * Return values of a verb. Positive: an answer that the host counts. Negative: the run stops.
  *
- * A verb that answers NB_CONFLICT within a transaction has lost that transaction: the host
- * calls abort() next and begins anew. From commit and execute it says that the transaction is
- * over, and from a verb without a transaction that nothing happened.
+ * NB_CONFLICT depends on the verb:
+ * - A verb inside a transaction: the transaction is lost. The host calls abort() next and
+ *   begins a new one.
+ * - commit and execute: the transaction is over.
+ * - A verb outside a transaction: it changed nothing.
  */
 enum {
 	NB_OK = 0,
-	NB_NOT_FOUND = 1,   /* no such key; a scan that is at its end */
-	NB_CONFLICT = 2,    /* a transaction lost; nothing happened, try again */
-	NB_EXISTS = 3,      /* a condition was not met: see the verb; nothing happened */
-	NB_PENDING = 4,     /* submitted, and will come out of reap */
+	NB_NOT_FOUND = 1,   /* key not found; end of a scan */
+	NB_CONFLICT = 2,    /* a transaction lost; it changed nothing, try again */
+	NB_EXISTS = 3,      /* the condition of the verb was not met; it changed nothing */
+	NB_PENDING = 4,     /* submitted; reap returns it later */
 	NB_FAIL = -1,       /* the engine or the system failed */
-	NB_UNSUPPORTED = -2 /* cannot be had: a durability level, a size, an option */
+	NB_UNSUPPORTED = -2 /* not available: a durability level, a size, an option */
 };
 
 /*
- * Durability: what a crash may take of the writes that have returned. Weakest
- * first. A level that open is asked for is honoured exactly, or refused with
- * NB_UNSUPPORTED.
+ * Durability: the completed writes that a crash may lose, weakest level first. open honours the
+ * requested level exactly or returns NB_UNSUPPORTED.
  *
- * An engine may ask the kernel whether the machine was started since the last
- * open, by /proc/sys/kernel/random/boot_id. `mininb crash --power` simulates
- * that file if the engine opens it with the C library.
+ * An engine may read /proc/sys/kernel/random/boot_id to learn whether the machine was restarted
+ * since the last open. `mininb crash --power` simulates that file if the engine opens it with
+ * the C library.
  */
 enum {
-	NB_DUR_NONE = 0,     /* kill -9 of the process may lose them */
+	NB_DUR_NONE = 0,     /* kill -9 may lose completed writes */
 	NB_DUR_PROCESS = 1,  /* survive kill -9, as after write(2); not power loss */
-	NB_DUR_PERIODIC = 2, /* survive power loss, but for the last sync interval */
+	NB_DUR_PERIODIC = 2, /* survive power loss, except writes since the last sync */
 	NB_DUR_COMMIT = 3    /* survive power loss, as after write(2) + fsync(2) */
 };
 #define NB_DUR_BIT(level) (1u << (level))
 
-/* Capabilities: only what a non-NULL verb cannot say. */
-#define NB_CAP_ORDERED (1u << 0)       /* scans follow memcmp() of the keys */
-#define NB_CAP_PERSISTENT (1u << 1)    /* what was put is there after close and open */
+/* Capabilities: properties that a non-NULL verb cannot express. */
+#define NB_CAP_ORDERED (1u << 0)       /* a scan returns keys in the order of memcmp() */
+#define NB_CAP_PERSISTENT (1u << 1)    /* records survive close and open */
 #define NB_CAP_CONCURRENT (1u << 2)    /* sessions may run in parallel */
 #define NB_CAP_ATOMIC_BATCH (1u << 3)  /* batch can be all or nothing */
 #define NB_CAP_SNAPSHOT (1u << 4)      /* a scan or transaction sees one version of the data */
 #define NB_CAP_ZERO_COPY (1u << 5)     /* get lends the engine's own memory, not a copy */
-#define NB_CAP_MULTI_PROCESS (1u << 6) /* several processes may have it open at once */
-#define NB_CAP_SYNTHETIC (1u << 7)     /* keeps nothing: get makes its answer up */
-#define NB_CAP_REMOTE (1u << 8)        /* the data is another process's, not in args->path */
-#define NB_CAP_SERIALIZABLE (1u << 9)  /* transactions are as if one came after the other */
-#define NB_CAP_COPIES (1u << 10)       /* submit keeps no pointer to what a request points to */
+#define NB_CAP_MULTI_PROCESS (1u << 6) /* several processes may open the database at once */
+#define NB_CAP_SYNTHETIC (1u << 7)     /* stores nothing: get invents the value */
+#define NB_CAP_REMOTE (1u << 8) /* another process holds the data; it is not in args->path */
+#define NB_CAP_SERIALIZABLE (1u << 9) /* transactions behave as if executed one after another */
+#define NB_CAP_COPIES (1u << 10)      /* submit keeps no pointer to data of a request */
 
 /* Types of an engine's option. */
 enum {
@@ -135,20 +137,20 @@ enum {
 };
 
 /**
- * One option of an engine, "-o name=value" at the command line. The host
- * parses, checks against choices or min..max, prints the help and keeps the
- * values in the result. The table ends with an element whose name is NULL. The macros
- * NB_OPTION_BOOL, NB_OPTION_U64, ... below write a row each.
+ * One option of an engine, "-o name=value" on the command line. The host parses it, checks it
+ * against choices or min..max, prints the help and stores the value in the result. The table
+ * ends with an element whose name is NULL. The macros NB_OPTION_BOOL, NB_OPTION_U64, ... below
+ * write one row each.
  *
- * Not options, since they decide whether two engines are compared fairly, and
- * so common to all (struct nb_open_args): durability, cache, expected number
- * and sizes of records, number of sessions.
+ * Settings that decide whether a comparison of engines is fair are not options. All engines get
+ * them in struct nb_open_args: durability, cache size, expected number and sizes of records,
+ * number of sessions.
  */
 struct nb_option {
 	const char *name;    /* lower case: "map_size" */
-	const char *def;     /* as it would be typed: "4GiB", "yes"; NULL: the engine's own */
+	const char *def;     /* as typed by a user: "4GiB", "yes"; NULL: the engine decides */
 	const char *choices; /* NB_OPT_CHOICE: "none|snappy"; else NULL */
-	const char *unit;    /* what a plain number counts, "levels"; may be NULL */
+	const char *unit;    /* unit of a plain number: "levels"; may be NULL */
 	const char *help;    /* one line */
 	uint64_t min, max;   /* U64, BYTES, TIME: in the type's unit; both 0: any */
 	uint32_t type;       /* NB_OPT_* */
@@ -157,8 +159,8 @@ struct nb_option {
 };
 
 /*
- * Rows of the table of options. `def` as it would be typed, or NULL; min and max in the
- * type's unit, both 0: any. For example:
+ * Rows of the table of options. `def` is the default as a user types it, or NULL. min and max
+ * are in the unit of the type; both 0: any value. For example:
  *
  *     enum { CACHE, SYNC };
  *     static const struct nb_option options[] = {
@@ -187,167 +189,175 @@ struct nb_option {
 	NB_OPTION_ROW(name, def, NULL, NULL, help, 0, 0, NB_OPT_TEXT)
 #define NB_OPTION_END NB_OPTION_ROW(NULL, NULL, NULL, NULL, NULL, 0, 0, 0)
 
-/** The value of an option, typed or default. */
+/** The value of an option: typed by the user, or the default. */
 struct nb_option_value {
 	union {
 		uint64_t u64;
 		double real;
-		const char *text; /* the host's; lives until close returns */
+		const char *text; /* owned by the host; valid until close returns */
 	};
-	uint32_t is_set; /* 0 only where def is NULL and nothing was typed */
+	uint32_t is_set; /* 0 only if def is NULL and the user typed no value */
 	uint32_t spare_u32;
 };
 
 enum { NB_LOG_INFO = 0, NB_LOG_WARNING = 1 };
 
-/** What the host lends a plugin. Lives longer than any database. Append only. */
+/** The functions that the host provides to a plugin. Outlives every database. Append only. */
 struct nb_host {
 	uint32_t size;
 	uint32_t abi;
 	/**
-	 * Keep the text as this thread's error and return `code`, so that a verb
-	 * fails in one line. Only for negative codes. Any thread.
+	 * Store the text as this thread's error and return `code`, so a verb can fail in one
+	 * statement. Only for negative codes. Any thread.
 	 */
 	int (*fail)(int code, const char *fmt, ...) NB_PRINTF(2, 3);
 	/**
-	 * Tell the user, NB_LOG_*. The same text is printed once for each run; repetitions
-	 * are counted. Of more than 32 different texts the rest is only counted, too. Not
-	 * from get, put and the like. Any thread.
+	 * Print a message to the user; level: NB_LOG_*. In each run, the host prints the same
+	 * text once and counts repetitions. After 32 different texts, it only counts further
+	 * ones. Do not call it from get, put or other verbs that are timed. Any thread.
 	 *
 	 * A client logs the version and the settings of each server when it opens, at
 	 * NB_LOG_INFO: "ADDRESS: version, settings", with the address as in `targets`. Results
-	 * keep that text, and comparisons warn if it differs.
+	 * store that text, and comparisons warn if it differs.
 	 */
 	void (*log)(uint32_t level, const char *fmt, ...) NB_PRINTF(2, 3);
 };
 
-#define NB_OPEN_CREATE (1u << 0) /* make the database if there is none; set unless PERSISTENT */
-#define NB_OPEN_READ_ONLY (1u << 1) /* no write will come; an engine may ignore it */
+#define NB_OPEN_CREATE (1u << 0) /* create a missing database; always set unless PERSISTENT */
+#define NB_OPEN_READ_ONLY (1u << 1) /* no writes follow; an engine may ignore it */
 
-/* What a column of a table holds. */
+/* Types of a column. */
 enum {
-	NB_COLUMN_U64 = 0, /* 8 bytes: big-endian in a key, the machine's order in a value */
+	NB_COLUMN_U64 = 0, /* 8 bytes: big-endian in a key, native byte order in a value */
 	NB_COLUMN_U8 = 1,
-	NB_COLUMN_BYTES = 2 /* `size` bytes; the last column of all: what is left */
+	NB_COLUMN_BYTES = 2 /* `size` bytes; in the last column: all remaining bytes */
 };
 
 /** A column of a table. */
 struct nb_column {
 	const char *name; /* lower case: "id" */
 	uint32_t type;    /* NB_COLUMN_* */
-	uint32_t size;    /* of NB_COLUMN_BYTES; 0: whatever is left */
+	uint32_t size;    /* of NB_COLUMN_BYTES; 0: all remaining bytes */
 };
 
 /**
- * A part of the records, those whose keys begin with `prefix`. A key-value engine may ignore
- * tables: the bytes of a key are the prefix and its columns, one after the other, and those of
- * a value are its columns. A SQL engine makes its schema of them.
+ * A table: the records whose keys begin with `prefix`. A key consists of the prefix and the key
+ * columns, one after the other; a value consists of the value columns. A key-value engine may
+ * ignore tables. A SQL engine creates its schema from them.
  */
 struct nb_table {
 	const char *name; /* lower case: "edges" */
-	struct nb_slice
-		prefix; /* no other table's prefix begins with it; may be empty if alone */
+	/* No other table's prefix begins with it. May be empty if this is the only table. */
+	struct nb_slice prefix;
 	const struct nb_column *key_columns, *value_columns;
 	uint32_t key_column_count, value_column_count;
-	uint64_t rows; /* that are expected; 0: unknown */
+	uint64_t rows; /* expected number of rows; 0: unknown */
 	const void *spare_ptr;
 };
 
-/** How to open a database. Lives until open returns, but for what is said. Append only. */
+/** How to open a database. Valid until open returns, except where noted. Append only. */
 struct nb_open_args {
 	uint32_t size;
 	uint32_t flags;             /* NB_OPEN_* */
-	const struct nb_host *host; /* lives on */
-	const char *path;           /* an existing directory, this database's alone */
-	const struct nb_option_value *options; /* parallel to nb_engine.options; lives on */
-	uint64_t cache_bytes; /* what the engine may keep in memory; 0: its default */
+	const struct nb_host *host; /* outlives the database */
+	const char *path;           /* an existing directory, used by this database only */
+	/* Parallel to nb_engine.options; valid until close. */
+	const struct nb_option_value *options;
+	uint64_t cache_bytes; /* memory limit of the engine's cache; 0: its default */
 	uint64_t records;     /* expected number of records; a hint, 0: unknown */
 	uint64_t key_size;    /* of the workload; a hint, 0: unknown or mixed */
-	uint64_t value_size;  /* likewise */
-	uint32_t sessions;    /* most that will be open at once */
-	uint32_t durability;  /* NB_DUR_*, one that nb_engine.durabilities offers */
-	uint64_t
-		inflight_bytes; /* of keys and values in flight, at most; one request fits; 0: any */
-	uint32_t inflight_ops; /* requests in flight in a session, at most; 0: none */
+	uint64_t value_size;  /* of the workload; a hint, 0: unknown or mixed */
+	uint32_t sessions;    /* maximum number of open sessions at once */
+	uint32_t durability;  /* NB_DUR_*, a level in nb_engine.durabilities */
+	/* Maximum bytes of keys and values in flight; one request always fits. 0: any. */
+	uint64_t inflight_bytes;
+	uint32_t inflight_ops; /* maximum number of requests in flight in a session; 0: none */
 	uint32_t target_count;
-	const char *const *targets;    /* addresses of servers: "127.0.0.1:6379"; live on */
-	const struct nb_table *tables; /* live on */
-	uint32_t table_count;          /* 0: one table that has no name */
+	const char *const *targets; /* server addresses: "127.0.0.1:6379"; valid until close */
+	const struct nb_table *tables; /* valid until close */
+	uint32_t table_count;          /* 0: one table without a name */
 	uint32_t spare_u32;
 };
 
-#define NB_SCAN_BACKWARD (1u << 0)  /* from `from`, or the last key, down */
-#define NB_SCAN_KEYS_ONLY (1u << 1) /* values will not be looked at */
+#define NB_SCAN_BACKWARD (1u << 0)  /* downwards from `from`, or from the last key */
+#define NB_SCAN_KEYS_ONLY (1u << 1) /* the host does not read values */
 
-/** Where a scan begins. Append only. */
+/** Start and direction of a scan. Append only. */
 struct nb_scan_args {
 	uint32_t size;
 	uint32_t flags; /* NB_SCAN_* */
-	struct nb_slice
-		from;   /* first key, itself included; size 0: lowest, or backward highest */
-	uint64_t limit; /* most records that will be asked for; a hint, 0: unknown */
+	/*
+	 * First key, inclusive. Size 0: the lowest key, or the highest with NB_SCAN_BACKWARD.
+	 */
+	struct nb_slice from;
+	uint64_t limit; /* maximum number of records to be read; a hint, 0: unknown */
 };
 
 /** One write of a batch. */
 struct nb_write {
 	struct nb_slice key, value;
-	uint32_t is_delete; /* then value is not looked at */
+	uint32_t is_delete; /* 1: delete the key and ignore `value` */
 	uint32_t spare_u32;
 };
 
 #define NB_BATCH_ATOMIC (1u << 0) /* all or nothing, else NB_UNSUPPORTED */
 
-#define NB_TXN_READ_ONLY (1u << 0) /* no write will come; it fails, or abort undoes it */
+#define NB_TXN_READ_ONLY (1u << 0) /* no writes follow: a write fails, or abort undoes it */
 
-/* What a step of execute does. */
+/* The action of a step of execute. */
 enum {
-	NB_STEP_GET = 0,    /* sets `value`, lent until release */
-	NB_STEP_PUT = 1,    /* store `value`, in place of what was there */
-	NB_STEP_DEL = 2,    /* remove; NB_NOT_FOUND, or NB_OK if that costs a search */
-	NB_STEP_INSERT = 3, /* store `value` if the key is not there, else NB_EXISTS */
-	NB_STEP_MERGE = 4,  /* as merge with `operand` */
+	NB_STEP_GET = 0, /* sets `value`, lent until release */
+	NB_STEP_PUT = 1, /* store `value`; replaces an existing one */
 	/*
-	 * Store `value` if the key is there with an older value, NB_NOT_FOUND if it is not
-	 * there, NB_EXISTS if its value is as new. The age of a value is the signed number of
-	 * 8 bytes, in the machine's order, at byte `operand`.
+	 * Remove the key. If it does not exist: NB_NOT_FOUND, or NB_OK if detecting that costs
+	 * a search.
+	 */
+	NB_STEP_DEL = 2,
+	NB_STEP_INSERT = 3, /* store `value` if the key does not exist, else NB_EXISTS */
+	NB_STEP_MERGE = 4,  /* same as merge with `operand` */
+	/*
+	 * Store `value` if the key exists with an older value. NB_NOT_FOUND if the key does not
+	 * exist, NB_EXISTS if its value is as new or newer. The age of a value is the signed
+	 * 8-byte integer, in native byte order, at byte offset `operand`.
 	 */
 	NB_STEP_PUT_IF_NEWER = 5,
 	/*
-	 * NB_OK if no key begins with `key`, else NB_EXISTS. If `operand` is not 0, only longer
-	 * keys count, and of them those whose last byte b has its bit 1 << b in it.
+	 * NB_OK if no key begins with `key`, else NB_EXISTS. If `operand` is not 0, a key
+	 * counts only if it is longer than `key` and its last byte b has bit 1 << b set in
+	 * `operand`.
 	 */
 	NB_STEP_PREFIX_EMPTY = 6
 };
 
-/** A step of execute. Only `value` of NB_STEP_GET and `answer` are the engine's to set. */
+/** A step of execute. The engine sets only `answer` and, for NB_STEP_GET, `value`. */
 struct nb_step {
 	struct nb_slice key, value;
 	uint64_t operand;
 	uint32_t verb;  /* NB_STEP_* */
-	uint32_t table; /* index into nb_open_args.tables; 0 if there are none */
+	uint32_t table; /* index into nb_open_args.tables; 0 without tables */
 	/*
-	 * So many of the steps that follow are left out if this one is answered NB_NOT_FOUND
-	 * or NB_EXISTS; each of them then has the answer NB_EXISTS.
+	 * The number of following steps that are skipped if this step's answer is NB_NOT_FOUND
+	 * or NB_EXISTS. Each skipped step gets the answer NB_EXISTS.
 	 */
 	uint32_t skips;
-	int32_t answer; /* what the verb would have returned */
+	int32_t answer; /* return value of the equivalent verb */
 	const void *spare_ptr;
 };
 
-#define NB_EXEC_ATOMIC (1u << 0)    /* all of the writes or none, also after a crash */
-#define NB_EXEC_SNAPSHOT (1u << 1)  /* all of the reads see one version of the data */
-#define NB_EXEC_READ_ONLY (1u << 2) /* there is no write among the steps */
+#define NB_EXEC_ATOMIC (1u << 0)    /* all writes happen or none, also after a crash */
+#define NB_EXEC_SNAPSHOT (1u << 1)  /* all reads see one version of the data */
+#define NB_EXEC_READ_ONLY (1u << 2) /* no step writes */
 
-/* How merge makes one value of two. */
+/* How merge combines the stored value with the operand. */
 enum {
 	/*
-	 * Both are unsigned numbers of 8 bytes in the machine's order; their sum mod 2^64. A
-	 * key that is not there counts as 0. A value of another size is a failure.
+	 * Both are unsigned 8-byte integers in native byte order; the result is their sum mod
+	 * 2^64. A missing key counts as 0. A stored value of another size is a failure.
 	 */
 	NB_MERGE_ADD_U64 = 0
 };
 
-/* What a request asks for. */
+/* Verbs of a request. */
 enum {
 	NB_REQ_GET = 0,
 	NB_REQ_PUT = 1,
@@ -358,239 +368,265 @@ enum {
 };
 
 /**
- * An operation handed to submit. What it points to is the host's and stays until it is
- * reaped, with NB_CAP_COPIES until submit returns. The steps of NB_REQ_EXECUTE always stay:
- * their answers are in them when the request comes out of reap.
+ * An operation passed to submit. The host owns all data that it points to. The data stays valid
+ * until the request is reaped or, with NB_CAP_COPIES, until submit returns. The steps of
+ * NB_REQ_EXECUTE always stay valid until the request is reaped, because they hold the answers.
  */
 struct nb_request {
-	uint64_t tag; /* comes back with the completion */
+	uint64_t tag; /* the completion returns it */
 	struct nb_slice key, value;
 	struct nb_step *steps; /* of NB_REQ_EXECUTE */
 	uint64_t step_count;
 	uint64_t operand; /* of NB_REQ_MERGE */
 	uint32_t verb;    /* NB_REQ_* */
 	uint32_t flags;   /* NB_EXEC_* */
-	uint32_t table;   /* index into nb_open_args.tables; 0 if there are none */
+	uint32_t table;   /* index into nb_open_args.tables; 0 without tables */
 	uint32_t spare_u32;
 	const void *spare_ptr;
 };
 
-/** An operation that is done. */
+/** A completed operation. */
 struct nb_completion {
 	uint64_t tag;
 	struct nb_slice value; /* of a get; lent until release */
-	const char
-		*error; /* of a negative answer: why, lent likewise; NULL: fail() was called */
-	int32_t answer; /* what the verb would have returned */
+	/* Cause of a negative answer, lent until release. NULL: the engine called fail(). */
+	const char *error;
+	int32_t answer; /* return value of the equivalent verb */
 	uint32_t spare_u32;
 	const void *spare_ptr;
 };
 
-/* How far flush goes. */
+/* Targets of flush. */
 enum {
-	NB_SETTLE_FLUSH = 0,  /* what is in memory is written out; for good where PERSISTENT */
-	NB_SETTLE_COMPACT = 1 /* and the work that writes have put off is done */
+	NB_SETTLE_FLUSH = 0,  /* write out data in memory; durably if PERSISTENT */
+	NB_SETTLE_COMPACT = 1 /* also complete the work that writes postponed */
 };
 
-/* How to read a counter. */
+/* How to interpret a counter. */
 enum {
-	NB_STAT_COUNTER = 0, /* only grows; a difference means something */
-	NB_STAT_GAUGE = 1    /* a level at this moment */
+	NB_STAT_COUNTER = 0, /* only grows; differences are meaningful */
+	NB_STAT_GAUGE = 1    /* a current level */
 };
 
 /**
- * Takes one counter. name and unit ("bytes", "files") live until it returns. Results print
- * them; bytes, ns and us in human form.
+ * Receives one counter. name and unit ("bytes", "files") are valid until it returns. Results
+ * print them, with bytes, ns and us in human-readable form.
  */
 typedef void (*nb_stat_emit)(
 	void *to, const char *name, const char *unit, uint32_t kind, uint64_t value);
 
 /**
- * The table of an engine. static const, lives as long as the program. Append
- * only. NULL in an optional verb says 'cannot'.
+ * The table of an engine: static const, valid for the life of the program. Append only. An
+ * optional verb that is NULL is not supported.
  */
 struct nb_engine {
 	uint32_t abi;  /* NB_ENGINE_ABI */
 	uint32_t size; /* sizeof(struct nb_engine) of the plugin's header */
-	/* as in --driver: a letter a-z, then a-z, 0-9, _ and -, 64 characters at most */
+	/* as in --driver: a letter a-z, then a-z, 0-9, _ and -; at most 64 characters */
 	const char *name;
 	const char *summary;      /* one line */
 	const char *licence;      /* SPDX, of the engine: "BSD-3-Clause" */
-	const char *home;         /* where the engine comes from */
-	const char *build;        /* NB_ENGINE_BUILD, or what is known of the engine's build */
+	const char *home;         /* home page of the engine */
+	const char *build;        /* NB_ENGINE_BUILD, or how the engine was built if known */
 	uint32_t caps;            /* NB_CAP_* */
-	uint32_t durabilities;    /* NB_DUR_BIT() of each level that it honours */
-	uint32_t auto_durability; /* strongest level without a sync for each write */
+	uint32_t durabilities;    /* NB_DUR_BIT() of each supported level */
+	uint32_t auto_durability; /* strongest level that needs no sync for each write */
 	uint32_t spare_u32;
-	uint64_t key_size_max;   /* in bytes; 0: any. The host asks for no longer ones */
-	uint64_t value_size_max; /* likewise */
-	const struct nb_option *options; /* ended by a NULL name; NULL: none */
-
-	/** Version of the engine that is loaded (not of the plugin), lives on. Any time. */
-	const char *(*version)(void);
-
-	/* --- the thread of the database --- */
+	uint64_t key_size_max;           /* in bytes; 0: any. The host uses no longer keys */
+	uint64_t value_size_max;         /* in bytes; 0: any. The host uses no longer values */
+	const struct nb_option *options; /* ends with a NULL name; NULL: none */
 
 	/**
-	 * Open, or with NB_OPEN_CREATE make, the database at args->path. Without
-	 * it a database that is not there is a failure. If open fails there is
-	 * nothing to close.
+	 * Version of the loaded engine, not of the plugin. Valid for the life of the program.
+	 * Any time.
+	 */
+	const char *(*version)(void);
+
+	/* --- on the database thread --- */
+
+	/**
+	 * Open the database at args->path. Create it if it is missing and NB_OPEN_CREATE is
+	 * set; without that flag a missing database is a failure. If open fails, nothing needs
+	 * to be closed.
 	 */
 	int (*open)(struct nb_db **out, const struct nb_open_args *args);
-	/** Close. Frees everything even when it fails. No session is open. */
+	/** Close. Frees everything, even on failure. All sessions are closed. */
 	int (*close)(struct nb_db *db);
 
-	/* --- the worker's own thread, from here to `tick` --- */
+	/* --- on the worker's own thread, from here to `tick` --- */
 
 	/** `id` counts from 0 and is below args->sessions. *out may be (void *)db. */
 	int (*session_open)(struct nb_session **out, struct nb_db *db, uint32_t id);
 	int (*session_close)(struct nb_session *session);
 	/**
-	 * Look the key up and lend its value until release or, where that is NULL,
-	 * the session's next call. On any other answer than NB_OK there is no loan
-	 * and release is not called. A loan may hold other sessions' writes up; the
-	 * host keeps none for longer than it reads.
+	 * Look up the key and lend its value until release or, if release is NULL, until the
+	 * session's next call. If the answer is not NB_OK, nothing is lent and the host does
+	 * not call release. A loan may block the writes of other sessions; the host ends it as
+	 * soon as it has read the value.
 	 */
 	int (*get)(struct nb_session *session, struct nb_slice key, struct nb_slice *value);
 	/** End the loans of get, multi_get, execute or reap. NULL if a loan needs no end. */
 	void (*release)(struct nb_session *session);
-	/** Store, in place of what was there. */
+	/** Store the value; replaces an existing one. */
 	int (*put)(struct nb_session *session, struct nb_slice key, struct nb_slice value);
-	/** Remove. A key that is not there: NB_NOT_FOUND, or NB_OK if that costs a search. */
+	/**
+	 * Remove the key. If it does not exist: NB_NOT_FOUND, or NB_OK if detecting that costs
+	 * a search.
+	 */
 	int (*del)(struct nb_session *session, struct nb_slice key);
 
-	/* Mandatory up to here (release may be NULL); optional from here on. */
+	/* The verbs above are mandatory, except release. Those below are optional. */
 
-	/** Store if the key is not there, else NB_EXISTS. */
+	/** Store the value if the key does not exist, else NB_EXISTS. */
 	int (*insert)(struct nb_session *session, struct nb_slice key, struct nb_slice value);
 	/**
-	 * One scan a session. Between open and close the session makes no other call.
-	 * A direction that the engine cannot go is NB_UNSUPPORTED.
+	 * A session has at most one open scan. Until scan_close it makes no other call.
+	 * NB_UNSUPPORTED: the engine cannot scan in that direction.
 	 */
 	int (*scan_open)(struct nb_session *session, const struct nb_scan_args *args);
-	/** The next record, lent until the next call; NB_NOT_FOUND after the last. */
+	/** The next record, lent until the next call. NB_NOT_FOUND after the last one. */
 	int (*scan_next)(
 		struct nb_session *session, struct nb_slice *key, struct nb_slice *value);
-	/** Ends it, whatever it returns: a failure that the records read so far have met. */
+	/**
+	 * Close the scan, even if it returns a failure. A failure is an error that occurred
+	 * during the scan.
+	 */
 	int (*scan_close)(struct nb_session *session);
-	/** The writes in their order; a later one of the same key wins. */
+	/** Execute the writes in order; a later write of the same key wins. */
 	int (*batch)(struct nb_session *session, const struct nb_write *writes, size_t count,
 		uint32_t flags);
 	/**
-	 * Look `count` keys up; answers[i] is what get would have returned, and
-	 * values[i] is lent until release where it is NB_OK. Returns NB_OK, or a
-	 * failure with nothing lent.
+	 * Look up `count` keys. Sets answers[i] to the return value of the equivalent get, and
+	 * values[i] if that is NB_OK. The values are lent until release. Returns NB_OK, or a
+	 * failure that lends nothing.
 	 */
 	int (*multi_get)(struct nb_session *session, const struct nb_slice *keys, size_t count,
 		struct nb_slice *values, int32_t *answers);
 	/**
-	 * The verbs of this session up to commit or abort are one transaction: all of its
-	 * writes happen, or none; with NB_CAP_SNAPSHOT its reads see one version of the data
-	 * and its own writes, with NB_CAP_SERIALIZABLE it is as if transactions came one after
-	 * the other. NB_TXN_*.
+	 * Begin a transaction: all verbs of this session until commit or abort. All of its
+	 * writes happen, or none. With NB_CAP_SNAPSHOT its reads see one version of the data
+	 * and its own writes. With NB_CAP_SERIALIZABLE transactions behave as if executed one
+	 * after another. flags: NB_TXN_*.
 	 */
 	int (*begin)(struct nb_session *session, uint32_t flags);
-	/** NB_CONFLICT: nothing happened. The transaction is over, whatever it returns. */
+	/**
+	 * Commit. NB_CONFLICT: the transaction changed nothing. The transaction is over,
+	 * whatever commit returns.
+	 */
 	int (*commit)(struct nb_session *session);
 	void (*abort)(struct nb_session *session);
 	/**
-	 * Hand over up to `count` requests; *taken says how many were taken, from the first
-	 * on: fewer, or none, where there is no room until something was reaped. NB_PENDING:
-	 * they come out of reap, each once and in any order; requests of one key and one session
-	 * take effect in the order in which they were taken. Returns NB_PENDING or NB_OK, or a
-	 * failure with nothing taken.
+	 * Submit up to `count` requests. *taken is the number of requests accepted, counted
+	 * from the first one. It may be less than `count`, or 0, if the engine has no room
+	 * until the host reaps some.
+	 *
+	 * NB_PENDING: reap returns each accepted request once, in any order. Requests of one
+	 * session for the same key take effect in the order of submission. Returns NB_PENDING
+	 * or NB_OK, or a failure that accepted nothing.
 	 */
 	int (*submit)(struct nb_session *session, const struct nb_request *requests,
 		size_t count, size_t *taken);
 	/**
-	 * Wait until at least one is done or timeout_ns is over; *count of at most
-	 * `room` are told. What they lend is lent until release, or where that is
-	 * NULL the session's next call; reap is not called again before that. With a timeout
-	 * of 0 it tells what is done and does not wait; with nothing in flight it returns at
-	 * once with *count = 0. A request that failed is told by its answer: reap itself fails
-	 * only if nothing more can be told. session_close with requests in flight waits for them
-	 * or drops them; what is not reaped may or may not have happened.
+	 * Wait until at least one request is complete or timeout_ns has passed. Sets *count to
+	 * the number of completions in `out`, at most `room`. With a timeout of 0 it does not
+	 * wait. With nothing in flight it returns at once with *count = 0.
+	 *
+	 * Completions lend their data until release or, if release is NULL, until the session's
+	 * next call. The host does not call reap again before that. A failed request is
+	 * reported by its answer; reap itself fails only if it can report no more completions.
+	 *
+	 * session_close with requests in flight waits for them or drops them. A request that
+	 * was not reaped may or may not have taken effect.
 	 */
 	int (*reap)(struct nb_session *session, struct nb_completion *out, size_t room,
 		size_t *count, uint64_t timeout_ns);
 	/**
-	 * Housekeeping of a session that waits; called where it has nothing to do for more than
-	 * a millisecond. No engine may need it to make progress: a session outside a call holds
-	 * nobody up.
+	 * Housekeeping of an idle session. The host calls it if the session has had nothing to
+	 * do for more than a millisecond. No engine may need it to make progress: a session
+	 * outside a call blocks no other session.
 	 */
 	int (*tick)(struct nb_session *session);
 
-	/* --- the thread of the database; no session is within a call --- */
+	/* --- on the database thread; no session is inside a call --- */
 
 	/**
-	 * Settle, NB_SETTLE_*; returns when done, and may sleep until the engine's own
-	 * threads are. NB_UNSUPPORTED: cannot go that far.
+	 * Settle up to NB_SETTLE_*. Returns when done, and may sleep until the engine's
+	 * background threads are idle. NB_UNSUPPORTED: the engine cannot settle that far.
 	 */
 	int (*flush)(struct nb_db *db, uint32_t upto);
 	/**
-	 * Leave on storage all that a later open needs, so that it recovers nothing. With
-	 * CONCURRENT it is also called while sessions are within calls; then what they write
-	 * meanwhile may be in it or not.
+	 * Write everything to storage that a later open needs, so that open needs no recovery.
+	 * With NB_CAP_CONCURRENT the host also calls it while sessions are inside calls; the
+	 * checkpoint may or may not contain their concurrent writes.
 	 */
 	int (*checkpoint)(struct nb_db *db);
 	/**
-	 * Emit each counter. Must be cheap: it is called again and again, with
-	 * CONCURRENT also while sessions are within calls.
+	 * Emit each counter. Must be cheap, because the host calls it repeatedly. With
+	 * NB_CAP_CONCURRENT it does so also while sessions are inside calls.
 	 */
 	void (*stats)(struct nb_db *db, nb_stat_emit emit, void *to);
 
 	/**
-	 * The table that holds for these options, parallel to nb_engine.options,
-	 * where they change what the engine can do: a hash table instead of a tree
-	 * is not ordered and has no scan. Of the same plugin, static const, with the
-	 * same name and options; its own `variant` is not asked. The table that the
-	 * plugin exports is that of the default options. NULL here, or returned:
-	 * they change nothing. Before open, on any thread.
+	 * The table that is valid for these options, if they change the capabilities of the
+	 * engine. For example, a hash table instead of a tree is not ordered and has no scan.
+	 * `options` is parallel to nb_engine.options. The table is static const, of the same
+	 * plugin, with the same name and options; the host ignores its `variant`. The exported
+	 * table is valid for the default options. NULL, as this pointer or as the result:
+	 * options change nothing. Called before open, on any thread.
 	 */
 	const struct nb_engine *(*variant)(const struct nb_option_value *options);
 	/**
-	 * What auto_durability is for a database in the directory `path`, which need not be
-	 * there yet, where the medium decides what costs a sync. One of `durabilities`.
-	 * NULL: the same everywhere. Before open, on any thread.
+	 * The value of auto_durability for a database in the directory `path`, which need not
+	 * exist yet. For engines whose need for syncs depends on the storage medium. Returns
+	 * one of `durabilities`. NULL: auto_durability everywhere. Called before open, on any
+	 * thread.
 	 */
 	uint32_t (*auto_durability_at)(const char *path);
 
-	/* --- the worker's own thread --- */
+	/* --- on the worker's own thread --- */
 
 	/**
-	 * The steps in their order, each seeing the writes of those before it, as one operation
-	 * (and, to a server, in one message); each step's answer is set. Returns NB_OK,
-	 * NB_CONFLICT, nothing happened; or a failure, after which the same holds with
-	 * NB_EXEC_ATOMIC. NB_UNSUPPORTED for a flag, or a step, that it cannot do: the host has
-	 * other ways (begin to commit, multi_get and batch, single verbs) and says which one
-	 * it took. release ends the loans of all gets.
+	 * Execute the steps in order as one operation and, with a server, in one message. Each
+	 * step sees the writes of earlier steps. Sets the answer of each step. release ends the
+	 * loans of all gets.
+	 *
+	 * - NB_OK.
+	 * - NB_CONFLICT: it changed nothing.
+	 * - A failure; with NB_EXEC_ATOMIC it changed nothing.
+	 * - NB_UNSUPPORTED: the engine does not support a flag or a step. The host uses other
+	 *   ways (begin to commit, multi_get and batch, single verbs) and reports which one.
 	 */
 	int (*execute)(struct nb_session *session, struct nb_step *steps, size_t count,
 		uint32_t flags);
-	/** Change the value in place by an operand, NB_MERGE_*. No update is lost. */
+	/**
+	 * Combine the stored value with an operand, in place; how: NB_MERGE_*. Loses no update.
+	 */
 	int (*merge)(struct nb_session *session, struct nb_slice key, uint32_t how,
 		uint64_t operand);
 
-	/* --- the thread of the database; no session is open --- */
+	/* --- on the database thread; no session is open --- */
 
-	/** Remove every record, of an open database that is not in a directory: NB_CAP_REMOTE. */
+	/**
+	 * Remove every record of an open database that is not in a directory: for
+	 * NB_CAP_REMOTE.
+	 */
 	int (*reset)(struct nb_db *db);
 
 	/**
-	 * How to start a private server where the user names none: the lines "key = value" of
-	 * a [target] section, see mininb-workload(5). NULL: there is no server.
+	 * How to start a private server if the user names none: the lines "key = value" of a
+	 * [target] section, see mininb-workload(5). NULL: the engine has no server.
 	 */
 	const char *server;
 	/**
-	 * The rows of a table, by the engine's own counting; may read all of them. `table` is an
-	 * index into nb_open_args.tables. On the thread of the database; no session is open.
+	 * Number of rows in a table, counted by the engine; may read all of them. `table` is an
+	 * index into nb_open_args.tables. On the database thread; no session is open.
 	 */
 	int (*count)(struct nb_db *db, uint32_t table, uint64_t *rows);
 };
 
 /*
- * How the plugin was compiled. Tells an unoptimised build, which would be
- * measured as if it were the engine; it cannot tell the engine's own library.
+ * How the plugin was compiled. Reveals an unoptimised plugin, whose overhead would be measured
+ * as the engine's. It does not show how the engine's own library was compiled.
  */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -605,12 +641,12 @@ struct nb_engine {
 #define NB_ENGINE_BUILD "debug"
 #endif
 
-/* The one exported name; the host's linked-in engines are built with others. */
+/* The exported name. The host compiles its built-in engines with other names. */
 #ifndef NB_ENGINE_ENTRY
 #define NB_ENGINE_ENTRY nb_engine_plugin
 #endif
 
-/** A function and not the table itself: dlsym() promises no more. */
+/** A function, not the table itself, because dlsym() guarantees no more. */
 NB_EXPORT const struct nb_engine *
 NB_ENGINE_ENTRY(void);
 
