@@ -2,21 +2,21 @@
 #ifndef MININB_CHECK_H
 #define MININB_CHECK_H
 /**
- * The contract suite: tests the promises of engine.h on one engine. Each promise is kept, broken
- * or not applicable. A broken one has a text that says what happened and, if random operations
- * found it, the shortest sequence of operations that shows it.
+ * The contract suite: tests the promises of engine.h on one engine. Each promise is kept,
+ * broken or not applicable. The result of a broken promise has a description and, if random
+ * operations found it, the shortest sequence of operations that reproduces it.
  *
- * Each promise is checked alone, by its index, on new databases. nb_check_one() is enough for an
+ * Each promise is checked alone, by its index, on new databases. nb_check_one() suffices for an
  * engine that gives wrong answers. An engine that crashes, hangs or overwrites memory needs
- * nb_check_apart(): it runs the promise in its own process, reports the call in which that
- * ended, and catches text that the engine prints on standard output. Both run sequences of
- * random operations in child processes, so that an engine's state in its process is the same
- * each time.
+ * nb_check_apart(): it checks the promise in its own process, reports the call in which that
+ * process ended, and catches text that the engine prints on standard output. Both execute
+ * random operations in child processes, so the engine's state in its process is the same each
+ * time.
  *
  * The promises are sorted by their dependence: the first broken one may cause the others.
  *
- * Threads. One check at a time in a process: struct nb_host hands no context to fail(), so its
- * text is kept in one place. Some checks create threads, which have ended when the check
+ * Threads. One check at a time in a process, because struct nb_host passes no context to
+ * fail(): the text is kept in one place. Some checks create threads, which end before the check
  * returns.
  */
 #include <mininb/mininb.h>
@@ -52,7 +52,10 @@ struct nb_check_args {
 	 */
 	uint32_t are_private;
 	uint32_t spare_u32;
-	/* where promises that do need one start it again, which spares its preparation; or NULL */
+	/*
+	 * Where promises that need their own server restart it, without new preparation; or
+	 * NULL.
+	 */
 	const char *restarts;
 };
 
@@ -93,7 +96,7 @@ struct nb_check_servers;
 NB_MUST_CHECK int
 nb_check_serve(struct nb_check_servers **out, struct nb_check_args *args);
 
-/** Stop them. NULL is fine. */
+/** Stop the servers. NULL is fine. */
 void
 nb_check_serve_end(struct nb_check_servers *servers);
 
@@ -111,10 +114,10 @@ nb_check_one(
 	const struct nb_check_args *args, size_t index, nb_check_report_fn report, void *to);
 
 /**
- * The same in its own process. If that is ended by a signal or the timeout, or exits with
- * another status (a leak found by a sanitizer), the promise is broken as well. Call it from a
- * process with one thread. NB_FAIL if it cannot create a process or directory,
- * NB_ERR_INTERRUPTED; then it reports nothing.
+ * Same, in its own process. The promise is also broken if a signal or the timeout ends that
+ * process, or if it exits with another status (for example a leak found by a sanitizer). The
+ * calling process must have one thread. NB_FAIL (no process or directory could be created) and
+ * NB_ERR_INTERRUPTED: nothing is reported.
  */
 NB_MUST_CHECK int
 nb_check_apart(

@@ -2,8 +2,8 @@
 #ifndef MININB_MATRIX_H
 #define MININB_MATRIX_H
 /**
- * A plan of many runs: lists of engines, workloads and settings, of which every combination is a
- * cell. The library reads the file and names the cells; the command runs them.
+ * A plan of many runs: lists of engines, workloads and settings. Each combination is a cell.
+ * The library reads the file and names the cells; the command runs them.
  */
 #include <mininb/mininb.h>
 
@@ -23,7 +23,7 @@ struct nb_matrix_setting {
 	char *name, *value;
 };
 
-#define NB_MATRIX_CELLS_MAX 100000u /* with repetitions */
+#define NB_MATRIX_CELLS_MAX 100000u /* including repetitions */
 
 /** A plan. All of it is owned. Append only. */
 struct nb_matrix {
@@ -37,10 +37,10 @@ struct nb_matrix {
 };
 
 /**
- * Read a plan. The file is INI: [matrix] has an option of the command in each line, with the
- * values that it takes in turn, separated by commas, and `repetitions`; [options] has options
- * with one value, in which commas have no meaning. Which options there are is the caller's to
- * check. NB_ERR_USAGE names file and line. To be given to nb_matrix_delete().
+ * Read a plan, an INI file. [matrix] has `repetitions`, and options of the command with a list
+ * of values each, separated by commas. [options] has options with one value, in which commas
+ * have no meaning. The caller checks whether the options exist. NB_ERR_USAGE: the text has file
+ * and line. Free *out with nb_matrix_delete().
  */
 NB_MUST_CHECK int
 nb_matrix_read(struct nb_matrix **out, const char *path);
@@ -53,20 +53,20 @@ nb_matrix_delete(struct nb_matrix *matrix);
 size_t
 nb_matrix_cells(const struct nb_matrix *matrix);
 
-/** The value that the axis has in a cell. The last axis changes fastest. */
+/** The value of an axis in a cell. The last axis changes fastest. */
 const char *
 nb_matrix_value(const struct nb_matrix *matrix, size_t cell, size_t axis);
 
-#define NB_SETTINGS_NAME 33 /* bytes of a name, its NUL included */
+#define NB_SETTINGS_NAME 33 /* bytes of a name, including the NUL */
 
-/** A name for a text of settings: 32 hexadecimal digits, the XXH3-128 hash of its bytes. */
+/** The name of a text of settings: its XXH3-128 hash in 32 hexadecimal digits. */
 void
 nb_settings_name(char name[NB_SETTINGS_NAME], const char *text);
 
 /**
- * What decides a run of an engine, beside its data: lines with its name, its version and its
- * options in force, defaults included. *out is yours to free(). Loads the engine for that.
- * Failures as of nb_engine_load() and nb_engine_configure().
+ * The settings that determine a run of an engine, apart from its data: lines with its name,
+ * version and effective options, including defaults. Loads the engine. *out is yours to free().
+ * Failures as for nb_engine_load() and nb_engine_configure().
  */
 NB_MUST_CHECK int
 nb_engine_settings(char **out, const char *driver, const char *const *options, size_t count);

@@ -2,25 +2,25 @@
 #ifndef MININB_MININB_H
 #define MININB_MININB_H
 /**
- * libmininb: measure a key-value storage engine, and say why the number may be
- * wrong. This header brings all the others and holds the laws of every call.
+ * libmininb: measures a key-value storage engine and lists the reasons why the result may be
+ * wrong. This header includes all others. Its rules apply to every call:
  *
- * Errors. 0 is done, a negative code a failure. The text of a failure is set
- * once, where the cause is known, and nb_error_text() on the same thread gives
- * it until the next failure there. The library never prints and never exits.
+ * Errors. 0 is success, a negative code is a failure. The text of a failure is set once, where
+ * the cause is known. nb_error_text() on the same thread returns it until the next failure
+ * there. The library never prints and never exits.
  *
- * Ownership. A pointer that is returned is borrowed from the object that was
- * asked. One handed out through `**out` is yours, to be given to the matching
- * _delete. If a call fails it hands nothing out.
+ * Ownership. A returned pointer is borrowed from the object that returned it. A pointer
+ * returned through `**out` is yours; pass it to the matching _delete. A failed call returns no
+ * pointer.
  *
- * Threads. Objects of the library are used by one thread at a time, unless the
- * type says otherwise. nb_stop() may be called from anywhere.
+ * Threads. Only one thread at a time may use an object, unless its type states otherwise. Any
+ * thread may call nb_stop().
  *
- * Units. Time is uint64_t nanoseconds, sizes are bytes, counts plain numbers;
- * a name that ends in another unit says so.
+ * Units. Time is uint64_t nanoseconds, sizes are bytes, counts are plain numbers. A name with
+ * another unit ends in that unit.
  *
- * Growth. Structures of options carry their own size as their first field, set
- * by NB_..._INIT, and only grow at their end.
+ * Growth. Structures of options begin with their own size, set by NB_..._INIT. They grow only
+ * at their end.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -38,14 +38,14 @@ extern "C" {
 #define NB_MUST_CHECK
 #endif
 
-/* Failures beside those of engine.h, NB_FAIL (engine, file, system) and NB_UNSUPPORTED. */
+/* Failures in addition to those of engine.h: NB_FAIL (engine, file, system), NB_UNSUPPORTED. */
 enum {
-	NB_ERR_USAGE = -3,      /* what was asked for makes no sense; nothing was done */
-	NB_ERR_DATA = -4,       /* the data is not what was written: missing or corrupt */
+	NB_ERR_USAGE = -3,      /* invalid request; nothing was done */
+	NB_ERR_DATA = -4,       /* the data is not as written: missing or corrupt */
 	NB_ERR_INTERRUPTED = -5 /* nb_stop() was called */
 };
 
-/** "1.2.3", of the library that is loaded. */
+/** "1.2.3", the version of the loaded library. */
 const char *
 nb_version(void);
 
@@ -54,131 +54,138 @@ const char *
 nb_error_text(void);
 
 /**
- * Ask every long call of the library, on every thread, to end as soon as it can
- * without loss; it then returns NB_ERR_INTERRUPTED. Stays in force until
+ * Request that every long call of the library, on every thread, ends as soon as possible
+ * without loss of data. Such a call then returns NB_ERR_INTERRUPTED. In force until
  * nb_stop_clear(). Safe in a signal handler.
  */
 void
 nb_stop(void);
 
 /**
- * nb_stop(), and a run stops waiting for its engine at once: it returns what it has measured,
- * and the engine is left where it is (nb_run_left()). After nb_stop() alone a run waits a few
- * seconds for an operation to return, and a minute for the engine to close. Safe in a signal
- * handler.
+ * Same as nb_stop(), but a run also stops waiting for its engine. It returns its measurements
+ * so far and leaves its thread inside the engine (nb_run_left()). After nb_stop() alone a run
+ * waits a few seconds for an operation to return, and one minute for the engine to close. Safe
+ * in a signal handler.
  */
 void
 nb_stop_waiting(void);
 
-/** Neither is in force any more. */
+/** Cancel nb_stop() and nb_stop_waiting(). */
 void
 nb_stop_clear(void);
 
-/** Whether nb_stop() is in force: 0 or 1. Any thread, and a signal handler. */
+/** Whether nb_stop() is in force: 0 or 1. Any thread; safe in a signal handler. */
 int
 nb_stop_requested(void);
 
 /**
- * Where messages for the user go that are no failures (NB_LOG_*), those of
- * plugins among them. NULL, the default: nowhere. `log` may be called on any
- * thread. Set it before anything else runs.
+ * Set the function that receives messages for the user that are not failures (NB_LOG_*),
+ * including those of plugins. NULL, the default: messages are discarded. Any thread may call
+ * `log`. Set it before any other call.
  */
 void
 nb_set_log(void (*log)(void *arg, uint32_t level, const char *text), void *arg);
 
 /**
- * Keep standard output for results: from here on nb_stdout() is another stream, and what
- * engines and their libraries print on standard output goes to standard error. For the whole
- * process, for good, and before the first engine is loaded or a thread is made.
+ * Reserve standard output for results. After this call nb_stdout() is another stream, and text
+ * that engines and their libraries write to standard output goes to standard error. It applies
+ * to the whole process and cannot be undone. Call it before the first engine is loaded and
+ * before a thread is created.
  */
 NB_MUST_CHECK int
 nb_keep_stdout(void);
 
-/** Where results go that are for standard output: what nb_keep_stdout() kept, else stdout. */
+/** The stream for results: the one that nb_keep_stdout() reserved, else stdout. */
 FILE *
 nb_stdout(void);
 
 /**
- * Catch the signals that a thread brings upon itself (SIGSEGV, SIGBUS, SIGABRT, ...), where
- * nobody else does: an engine that crashes then ends its run with a failure, and what it
- * measured can still be had; a file of keys or a trace that is cut short ends it as nb_stop()
- * does. After a crash see nb_run_left(). Where nothing can be saved, `say` is called with one
- * line, in the signal handler, and the process dies of the signal. For the whole process, and
- * for programs that call the library from one thread. Without it they are as they were.
+ * Catch signals that a thread causes itself (SIGSEGV, SIGBUS, SIGABRT, ...), unless another
+ * handler is set. Without this call, signals are not changed.
+ * - If an engine crashes, its run ends with a failure and keeps its measurements; see
+ *   nb_run_left().
+ * - If a key file or trace is truncated during its use, the run ends as after nb_stop().
+ * - If nothing can be saved, the handler calls `say` with one line and the signal kills the
+ *   process.
+ *
+ * It applies to the whole process, and is for programs that call the library from one thread.
  */
 void
 nb_catch_faults(void (*say)(const char *text));
 
 /**
- * To be called where the process is about to exit() though the program did not ask for it: if
- * an engine did, on a thread of a run, it does not return, and the run ends as after a crash.
+ * Call it when the process is about to exit() without a request of the program. If an engine
+ * called exit() on a thread of a run, this function does not return, and the run ends as after
+ * a crash.
  */
 void
 nb_fault_exit(void);
 
 /**
- * Whether a run of this process has left a thread within the engine: it did not return in time,
- * or crashed and is held there. No other run can follow, and a program is to end by _exit(), as
- * exit() would pull the engine's library away from under the thread; or of *signal_number, by
- * raise(), if that is not 0: then the core dump shows where.
+ * Whether a run of this process left a thread inside the engine: the thread did not return in
+ * time, or crashed and is held there. No other run is then possible. The program must end by
+ * _exit(), because exit() would unload the engine's library while the thread uses it. If
+ * *signal_number is not 0, end by raise(*signal_number) instead: the core dump then shows the
+ * place of the crash.
  */
 int
 nb_run_left(int *signal_number);
 
-/** How far a long call has come. Append only. */
+/** Progress of a long call. Append only. */
 struct nb_progress {
 	size_t size;
-	const char *what;     /* "put", "settle", "shuffle": what is being done */
+	const char *what;     /* current activity: "put", "settle", "shuffle" */
 	uint64_t done, total; /* total 0: not known */
-	uint64_t elapsed_ns;  /* since this `what` began */
+	uint64_t elapsed_ns;  /* since the start of this activity */
 	/* While operations are measured; 0: not known. */
-	double rate_ops_s;       /* of the last moment */
+	double rate_ops_s;       /* current rate */
 	uint64_t p50_ns, p99_ns; /* of the last sample of the series */
-	uint64_t errors;         /* answers so far that were "not found", and conflicts */
+	uint64_t errors;         /* "not found" answers and conflicts so far */
 	uint32_t is_warmup;
 	uint32_t spare_u32;
-	uint64_t left_ns; /* until it ends, where it is bound by time; 0: not known */
+	uint64_t left_ns; /* time to the end if the duration is limited; 0: not known */
 };
 
-/** Called from time to time on the thread that made the long call. */
+/** Called periodically on the thread that made the long call. */
 typedef void (*nb_progress_fn)(void *arg, const struct nb_progress *progress);
 
 /**
- * Read a count: "100000", "10k", "2.5M", "1e6", "4Ki". Decimal suffixes k M G T
- * (also K), binary ones Ki Mi Gi Ti. The whole text must be used up and the
- * number must be a whole one. NB_ERR_USAGE says what is wrong with it, without
- * the option's name.
+ * Parse a count: "100000", "10k", "2.5M", "1e6", "4Ki". Decimal suffixes are k M G T and K,
+ * binary ones Ki Mi Gi Ti. The whole text must be a number, and its value an integer. The text
+ * of NB_ERR_USAGE describes the error without the name of the option.
  */
 NB_MUST_CHECK int
 nb_parse_count(uint64_t *out, const char *text);
 
-/** Read a number of threads: a count, or "all": the CPUs that this process may use. */
+/** Parse a number of threads: a count, or "all", the number of CPUs this process may use. */
 NB_MUST_CHECK int
 nb_parse_threads(uint64_t *out, const char *text);
 
-/** Read a size in bytes: as a count, with an optional B: "4KiB", "64MB", "100". */
+/** Parse a size in bytes: a count with an optional B: "4KiB", "64MB", "100". */
 NB_MUST_CHECK int
 nb_parse_bytes(uint64_t *out, const char *text);
 
-/** Read a span of time into ns: "250ms", "10s", "5m", "1.5h", "100us", "30ns". Needs its unit. */
+/**
+ * Parse a duration into ns: "250ms", "10s", "5m", "1.5h", "100us", "30ns". The unit is
+ * mandatory.
+ */
 NB_MUST_CHECK int
 nb_parse_time(uint64_t *out, const char *text);
 
 /**
- * Read a moment, in ns since the epoch: seconds with at most nine decimals, as date +%s prints
- * them, "1790000000.5", or UTC in the form of RFC 3339, "2026-09-21T14:13:20Z".
+ * Parse a point in time into ns since the epoch: seconds with at most nine decimals, as printed
+ * by date +%s, "1790000000.5"; or UTC in the form of RFC 3339, "2026-09-21T14:13:20Z".
  */
 NB_MUST_CHECK int
 nb_parse_moment(uint64_t *out, const char *text);
 
-/** Read a finite decimal number, nothing after it. */
+/** Parse a finite decimal number, without trailing text. */
 NB_MUST_CHECK int
 nb_parse_real(double *out, const char *text);
 
 /**
- * The candidate that `word` was most likely meant to be, by edit distance
- * (Damerau-Levenshtein, adjacent transpositions count as one), or NULL if none
- * is near. Borrowed from candidates.
+ * The candidate nearest to `word` by edit distance (Damerau-Levenshtein, where a transposition
+ * of adjacent characters counts as one), or NULL if none is near. Borrowed from candidates.
  */
 const char *
 nb_nearest(const char *word, const char *const *candidates, size_t count);

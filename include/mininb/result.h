@@ -2,8 +2,8 @@
 #ifndef MININB_RESULT_H
 #define MININB_RESULT_H
 /**
- * What came of a run, with all that says how it was measured and why it may be
- * wrong; and ways of writing it.
+ * The result of a run: its measurements, how they were made, and why they may be wrong. Also
+ * the functions that write it as text.
  */
 #include <stdio.h>
 
@@ -18,8 +18,8 @@ struct nb_run;
 struct nb_histogram;
 
 /**
- * Take the result out of an executed run. It needs the run no longer.
- * NB_FAIL if the run did not come as far as its first operation.
+ * Make the result of an executed run. The result does not need the run any more. NB_FAIL if the
+ * run did not reach its first operation.
  */
 NB_MUST_CHECK int
 nb_result_new(struct nb_result **out, const struct nb_run *run);
@@ -28,11 +28,13 @@ nb_result_new(struct nb_result **out, const struct nb_run *run);
 void
 nb_result_delete(struct nb_result *result);
 
-/** Operations that were done. */
+/** Completed operations. */
 uint64_t
 nb_result_ops(const struct nb_result *result);
 
-/** From the first operation's start to the last one's end, all threads, without settling. */
+/**
+ * From the start of the first operation to the end of the last, over all threads; no settling.
+ */
 uint64_t
 nb_result_wall_ns(const struct nb_result *result);
 
@@ -40,7 +42,7 @@ nb_result_wall_ns(const struct nb_result *result);
 const struct nb_histogram *
 nb_result_service(const struct nb_result *result);
 
-/** Digest of the stream of operations that was asked for. */
+/** Digest of the stream of requested operations. */
 uint64_t
 nb_result_digest(const struct nb_result *result);
 
@@ -49,141 +51,140 @@ int
 nb_result_is_partial(const struct nb_result *result);
 
 /**
- * Emit what the engine counted by itself: of a NB_STAT_COUNTER how much it grew from the
- * first operation's start, a warm-up's too, until the run was settled, without what was
- * read back; of a NB_STAT_GAUGE its level then. None where the engine has no stats, or
- * several processes had it open; nor one that ran backwards.
+ * Emit the engine's own counters. For a NB_STAT_COUNTER, emit its growth from the start of the
+ * first operation, warm-up included, until the run was settled; reads for verification at the
+ * end do not count. For a NB_STAT_GAUGE, emit its level at that end. Emits none if the engine
+ * has no stats or several processes had the database open, and no counter that decreased.
  */
 void
 nb_result_counters(const struct nb_result *result, nb_stat_emit emit, void *to);
 
-#define NB_TEXT_FOLD (1u << 0) /* one bucket [0, 1) for all below a microsecond */
-#define NB_TEXT_BARS (1u << 1) /* a bar of # behind each bucket */
+#define NB_TEXT_FOLD (1u << 0) /* one bucket [0, 1) for all times below a microsecond */
+#define NB_TEXT_BARS (1u << 1) /* a bar of # after each bucket */
 
 /**
- * The report: of put, get and delete with their histogram; of a job for each group its
- * operations with service times and, with a rate, response times, what became of the rate, the
- * threads, and what was verified; then how it was measured. The flags are for the histogram.
- * NB_FAIL if `out` cannot be written.
+ * Write the report. For put, get and delete it has their histogram. For a job it has for each
+ * group the operations, service times and, with a rate, response times and the achieved rate;
+ * also the threads and the verification. Then it states how the run was measured. flags:
+ * NB_TEXT_*, for the histogram. NB_FAIL if `out` cannot be written.
  */
 NB_MUST_CHECK int
 nb_result_write_text(const struct nb_result *result, FILE *out, uint32_t flags);
 
-/** A part of a run that is told apart: a group of a job. Plain data. */
+/** A separate part of a run: a group of a job. Plain data. */
 struct nb_summary_part {
 	char name[24];
-	uint64_t ops, inserts, reads, updates; /* updates: all other puts */
+	uint64_t ops, inserts, reads, updates; /* updates: all puts that are not inserts */
 	uint64_t p50_ns, p99_ns;               /* service time; 0: too few samples */
-	double ns_op;                          /* wall time of a thread for an operation */
+	double ns_op;                          /* wall time per operation of a thread */
 	double rate_ops_s;
 };
 
 enum { NB_SUMMARY_PARTS = 4 };
 
 /**
- * What a table side by side tells of one result. Plain data without a pointer, so that
- * it can be handed to another process of the same program.
+ * A row of a table that compares results. Plain data without pointers, so it can be passed to
+ * another process of the same program.
  */
 struct nb_summary {
 	size_t size;
 	char driver[48], version[48];
 	uint32_t verb, threads, durability; /* NB_VERB_*, count, NB_DUR_* */
-	uint32_t is_measured;               /* 0: of the rest only driver and end are set */
+	uint32_t is_measured;               /* 0: only driver and end are set */
 	uint32_t is_partial;
 	uint32_t spare_u32;
 	uint64_t ops, digest;
-	double rate_ops_s;    /* operations over wall time, without settling */
-	double settled_ops_s; /* with settling and closing; 0: not a write, or not settled */
+	double rate_ops_s;    /* operations / wall time, without settling */
+	double settled_ops_s; /* includes settling and closing; 0: no writes, or not settled */
 	uint64_t p50_ns, p99_ns, p999_ns; /* service time; 0: too few samples */
 	uint64_t max_ns;
-	double cpu_ns_op; /* user and system, all threads of the process; 0: not known */
+	double cpu_ns_op; /* user and system time of all threads; 0: not known */
 	uint64_t data_bytes, max_resident_bytes;
-	char end[256];       /* how it ended, if not well; "" else */
-	uint32_t part_count; /* 0: the run has no parts to be told apart */
+	char end[256];       /* how the run ended, if not normally; else "" */
+	uint32_t part_count; /* 0: the run has no separate parts */
 	uint32_t spare_u32_2;
 	struct nb_summary_part parts[NB_SUMMARY_PARTS];
 };
 
-/** For a table side by side; response times are not in it. */
+/** For a table that compares results; without response times. */
 void
 nb_result_summarize(const struct nb_result *result, struct nb_summary *out);
 
 /**
- * A table with a row for each, behind a line that says so if they cannot be
- * compared. NB_TEXT_BARS: with bars of the rates. NB_FAIL if `out` cannot be
- * written.
+ * Write a table with a row for each summary. A line above it states if they are not comparable.
+ * NB_TEXT_BARS: with bars of the rates. NB_FAIL if `out` cannot be written.
  */
 NB_MUST_CHECK int
 nb_summaries_write_text(
 	const struct nb_summary *summaries, size_t count, FILE *out, uint32_t flags);
 
-/** Figures of all foreground groups of a job together. Plain data. */
+/** Totals of all foreground groups of a job. Plain data. */
 struct nb_job_summary {
 	size_t size;
-	uint64_t ops, wall_ns; /* that count, and in which time */
+	uint64_t ops, wall_ns; /* measured operations and their time */
 	uint64_t digest;
-	double rate_ops_s;        /* done */
-	double offered_ops_s;     /* with a rate: due in that time; 0 without one */
-	uint64_t behind_ops;      /* with a rate: due and not done at the end */
+	double rate_ops_s;        /* achieved */
+	double offered_ops_s;     /* with a rate: due in that time; 0 without a rate */
+	uint64_t behind_ops;      /* with a rate: due but not done at the end */
 	uint64_t behind_ns;       /* how late the last operation began */
-	uint32_t has_queue_grown; /* the offered rate was above what could be done */
+	uint32_t has_queue_grown; /* the offered rate exceeded the capacity */
 	uint32_t is_partial;
-	uint32_t is_steady; /* as was asked for */
+	uint32_t is_steady; /* throughput was steady, as requested */
 	uint32_t spare_u32;
 };
 
-/** Of a job; zeros of put, get and delete. */
+/** Totals of a job; zeros for put, get and delete. */
 void
 nb_result_summarize_job(const struct nb_result *result, struct nb_job_summary *out);
 
 /**
- * The histogram of all foreground groups' operations: response times where there is a
- * rate and `is_response`, else service times. Lives as long as the result. Never NULL.
+ * The histogram of the operations of all foreground groups: response times if the job has a
+ * rate and `is_response` is set, else service times. Valid as long as the result. Never NULL.
  */
 const struct nb_histogram *
 nb_result_histogram(const struct nb_result *result, int is_response);
 
-/** One point of a curve of latency over throughput: what came of one offered rate. */
+/** A point of a latency-throughput curve: the result at one offered rate. */
 struct nb_curve_point {
 	size_t size;
-	double share; /* of the capacity that was offered, 0..1 and above; 0: not known */
+	double share; /* offered rate / capacity, 0..1 and above; 0: not known */
 	double offered_ops_s, achieved_ops_s;
 	uint64_t service_p50_ns, service_p99_ns, service_p999_ns;    /* 0: too few samples */
 	uint64_t response_p50_ns, response_p99_ns, response_p999_ns; /* likewise */
 	uint64_t response_max_ns;
-	uint32_t queue_grew; /* 1: more and more operations were overdue */
+	uint32_t queue_grew; /* 1: the number of overdue operations grew */
 	uint32_t spare_u32;
 };
 
 /**
- * Which point is the knee: the first whose p99 of response is above twice that of the
- * lowest rate, or that did less than 98 % of what was offered. `count` if none is.
+ * Index of the knee: the first point whose response p99 is more than twice that of the lowest
+ * rate, or whose achieved rate is below 98 % of the offered rate. `count` if no point is.
  * Points are in order of their offered rates.
  */
 size_t
 nb_curve_knee(const struct nb_curve_point *points, size_t count);
 
 /**
- * A table with a row for each point, in order of their offered rates; the knee is marked
- * there and explained below. NB_TEXT_BARS: with bars of the p99 of response, on a
- * logarithmic scale. NB_FAIL if `out` cannot be written.
+ * Write a table with a row for each point, in order of their offered rates. The knee is marked,
+ * and explained below the table. NB_TEXT_BARS: with bars of the response p99 on a logarithmic
+ * scale. NB_FAIL if `out` cannot be written.
  */
 NB_MUST_CHECK int
 nb_curve_write_text(
 	const struct nb_curve_point *points, size_t count, FILE *out, uint32_t flags);
 
 /**
- * A table of the engines that can be had: version, licence, capabilities,
- * durability levels; then, for each plugin that was found and refused, why.
+ * Write a table of the available engines: version, licence, capabilities, durability levels.
+ * Then list each rejected plugin with the reason.
  */
 NB_MUST_CHECK int
 nb_engines_write_text(FILE *out);
 
-/** One engine: the same, and its options with types, defaults and help. */
+/** Write the same of one engine, and its options with types, defaults and help. */
 NB_MUST_CHECK int
 nb_engine_write_text(FILE *out, const char *driver);
 
-/** A table of the presets: name, summary, and the file that each is. */
+/** Write a table of the presets: name, summary and file. */
 NB_MUST_CHECK int
 nb_presets_write_text(FILE *out);
 

@@ -2,8 +2,8 @@
 #ifndef MININB_TRACE_H
 #define MININB_TRACE_H
 /**
- * Traces: recorded operations, in the formats of other programs and one of our own, and their
- * conversion as a stream. The formats and their operations: extra/doc/traces.md.
+ * Traces: recorded operations, in the formats of other programs and in mininb's own, and their
+ * streaming conversion. extra/doc/traces.md describes the formats and their operations.
  */
 #include <mininb/mininb.h>
 
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/** X(ID, NAME) of each format that is written, READ_ONLY(ID, NAME) of the others. */
+/** X(ID, NAME) of each format that mininb can write, READ_ONLY(ID, NAME) of the others. */
 #define NB_TRACE_LIST(X, READ_ONLY) \
 	X(YCSB_TEXT, "ycsb-text")     /* "INSERT 6284781860667377211", "SCAN n m" */ \
 	X(YCSB_LOG, "ycsb-log")       /* "READ usertable user62847 [ <all fields>]" */ \
@@ -19,7 +19,7 @@ extern "C" {
 	X(KEYS, "keys")               /* bare keys of key_size bytes: keys.bin */ \
 	READ_ONLY(ROCKSDB, "rocksdb") /* RocksDB's trace_analyzer, human-readable */ \
 	X(CACHE_CSV, "cache-csv")     /* Twitter's and Meta's cache traces */ \
-	X(MININB, "mininb")           /* our own: operations, sizes, due times, compact */
+	X(MININB, "mininb")           /* mininb's own: operations, sizes, due times, compact */
 
 #define NB_TRACE_ID(id, name) NB_TRACE_##id,
 enum { NB_TRACE_AUTO, NB_TRACE_LIST(NB_TRACE_ID, NB_TRACE_ID) NB_TRACE_FORMATS };
@@ -29,7 +29,7 @@ enum { NB_TRACE_AUTO, NB_TRACE_LIST(NB_TRACE_ID, NB_TRACE_ID) NB_TRACE_FORMATS }
 const char *
 nb_trace_format_name(uint32_t format);
 
-/** One line on what it is; NULL if there is none. */
+/** One line of description; NULL if it has none. */
 const char *
 nb_trace_format_help(uint32_t format);
 
@@ -40,7 +40,7 @@ nb_trace_format_help(uint32_t format);
 #define NB_TRACE_ARRAY \
 	(1u << 3) /* of a replay: u64 is mapped, its keys are used again at its end */
 
-/** How to read or write one. Append only. */
+/** How to read or write a trace. Append only. */
 struct nb_trace_options {
 	size_t size;
 	const char *path;    /* "-": stdin or stdout */
@@ -48,7 +48,7 @@ struct nb_trace_options {
 	uint32_t flags;      /* NB_TRACE_* bits */
 	uint64_t key_size;   /* NB_TRACE_KEYS: bytes of a key */
 	uint64_t value_size; /* of a write, if the format has no sizes */
-	uint32_t bare_kind;  /* writing: what operations without a kind become (NB_OP_READ) */
+	uint32_t bare_kind;  /* writing: the kind for operations without one (NB_OP_READ) */
 	uint32_t spare_u32;
 };
 
@@ -57,7 +57,7 @@ struct nb_trace_options {
 		.size = sizeof(struct nb_trace_options), .key_size = 16, .value_size = 100 \
 	}
 
-/** What a reader has found in a trace. Append only. */
+/** Counts of a reader. Append only. */
 struct nb_trace_counts {
 	size_t size;
 	uint64_t ops; /* returned; bare keys are counted only here */
@@ -71,9 +71,9 @@ struct nb_trace_counts {
 };
 
 /**
- * Convert a trace. The file is written aside and renamed. NB_ERR_USAGE: `to` cannot hold an
- * operation. NB_ERR_DATA: a damaged line, with its number and text. *counts, if not NULL, is
- * set also on a failure.
+ * Convert a trace. The output is written to a temporary file and renamed. NB_ERR_USAGE: the
+ * format of `to` cannot hold an operation. NB_ERR_DATA: a damaged line, with its number and
+ * text. *counts, if not NULL, is also set on failure.
  */
 NB_MUST_CHECK int
 nb_trace_convert(const struct nb_trace_options *from, const struct nb_trace_options *to,

@@ -2,12 +2,12 @@
 #ifndef MININB_WORKLOAD_H
 #define MININB_WORKLOAD_H
 /**
- * WHAT to do: which operations, on which keys, with which values. Nothing here
- * knows an engine, a thread or a clock.
+ * Workloads: the operations, their keys and their values. This part depends on no engine,
+ * thread or clock.
  *
- * Operation i is a pure function of (seed, workload, i): a run can be repeated,
- * split over threads and verified afterwards. The digest names the stream of
- * operations; two results are comparable when their digests are equal.
+ * Operation i is a pure function of (seed, workload, i). So a run can be repeated, split over
+ * threads and verified afterwards. The digest identifies the stream of operations. Two results
+ * are comparable if their digests are equal.
  */
 #include <mininb/mininb.h>
 
@@ -15,23 +15,23 @@
 extern "C" {
 #endif
 
-/** Bounds of what a workload may ask for. */
+/** Limits of a workload. */
 #define NB_KEY_SIZE_MAX (1u << 20)
 #define NB_VALUE_SIZE_MAX (1u << 30)
 
 enum { NB_VERB_PUT = 0, NB_VERB_GET = 1, NB_VERB_DELETE = 2 };
 
-/** "put", "get", "delete". NULL if there is no such verb. */
+/** "put", "get", "delete". NULL if the verb does not exist. */
 const char *
 nb_verb_name(uint32_t verb);
 
-/** The classic workload: one verb, the keys of a file in its order. Append only. */
+/** The classic workload: one verb applied to the keys of a file, in order. Append only. */
 struct nb_workload {
 	size_t size;
 	uint32_t verb; /* NB_VERB_* */
 	uint32_t spare_u32;
 	const char *keys_path; /* count x key_size raw bytes, or more */
-	uint64_t count;        /* operations, and keys taken from the file; >= 1 */
+	uint64_t count;        /* operations, which is also the number of keys used; >= 1 */
 	uint64_t key_size;     /* bytes, 1..NB_KEY_SIZE_MAX */
 	uint64_t value_size;   /* bytes, 0..NB_VALUE_SIZE_MAX */
 	double value_ratio;    /* size after ideal compression : size, 0..1 */
@@ -46,21 +46,20 @@ struct nb_workload {
 	}
 
 /**
- * Write a file of `count` keys, all different, that look random and depend on
- * nothing but (seed, key_size, count). Written aside and renamed: an old file
- * stays as it was until the new one is whole, also on a full disk or a kill.
- * More keys than key_size can tell apart are NB_ERR_USAGE.
+ * Write a file of `count` distinct pseudo-random keys, which depend only on (seed, key_size,
+ * count). Written to a temporary file and renamed: an old file stays unchanged until the new
+ * one is complete, even on a full disk or a kill. NB_ERR_USAGE: `count` is above the number of
+ * distinct keys.
  */
 NB_MUST_CHECK int
 nb_keys_make(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 	nb_progress_fn progress, void *progress_arg);
 
 /**
- * Put the first `count` keys of the file into a random order, each of the
- * count! orders with equal chance (as far as the generator's 256 bits of state
- * reach); what comes after them stays. Written aside and renamed, so the file
- * is a permutation of itself at every moment. Needs as much free space again,
- * and some 128 MiB of memory however large the file is.
+ * Shuffle the first `count` keys of the file; the rest stays. Each of the count! orders has
+ * equal probability, as far as the generator's 256 bits of state allow. Written to a temporary
+ * file and renamed, so the file is a permutation of itself at every moment. Needs as much free
+ * disk space as the file has bytes, and about 128 MiB of memory for a file of any size.
  */
 NB_MUST_CHECK int
 nb_keys_shuffle(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
