@@ -327,6 +327,21 @@ class Net(unittest.TestCase):
                        '--update=30', '--insert=5', '--delete=5', '--threads=2',
                        '--verify-rate=1', *words)
 
+    def test_each_of_two_servers_gets_half_of_the_requests(self):
+        with Server('--driver=memory', '--allow-reset', listen='unix:{dir}/s') as one, \
+                Server('--driver=memory', '--allow-reset', listen='unix:{dir}/s') as other:
+            mininb('run', '-d', 'net', f'--servers={one.address},{other.address}', '--path',
+                   one.path + '/c', '--seed=1', '--records=20000', '--count=100000', '--read=50',
+                   '--update=50', '--distribution=uniform', '--depth=200', '--batch-bytes=1KiB',
+                   '--verify-rate=0')
+            shares = []
+            for server in (one, other):
+                server.stop()
+                shares.append(sum(int(count) for count in
+                                  re.findall(r'^(?:get|put) +(\d+)$', server.report, re.M)))
+        self.assertEqual(sum(shares), 120000)  # the records, then the operations
+        self.assertAlmostEqual(shares[0] / sum(shares), 0.5, delta=0.01)
+
     def test_a_server_with_requests_in_flight_keeps_the_same_promises(self):
         with Server('--driver=memory', '--threads=2', '--async', '--allow-reset') as server:
             done = mininb('check', '-d', 'net', '--servers=' + server.address, '--path',
