@@ -29,6 +29,7 @@
  *   24  get_word() or change_word() there enters no epoch
  *   25  pause_a_little() only yields
  *   26  index_table() splits more than the bucket of the hash
+ *   27  index_grow() publishes a table whose pages the kernel has not provided
  *
  * No test fails because a thread is slow. Where a right engine makes a thread wait, the test lets
  * it wait a little, which is only for a wrong engine to show itself.
@@ -42,6 +43,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { MANY = 4000 /* small records: three times the memory of the log */ };
@@ -591,6 +593,27 @@ TEST(operation_splits_one_bucket_at_most)
 	}
 	ck_assert_uint_lt(begin, 64);
 	ck_assert_uint_eq(before, 64);
+	rig_let_go(MOMENT_GROWTH);
+	end();
+}
+
+/* So no operation waits until the kernel has cleared pages of the new table. */
+TEST(growth_begins_with_a_table_whose_pages_are_there)
+{
+	const uint64_t size = 256 << 10;
+	const long page = sysconf(_SC_PAGESIZE);
+	uint64_t key = 0;
+
+	begin(&(struct rig){.names = {"index_size"}, .values = {size}});
+	rig_hold(MOMENT_GROWTH);
+	while (!rig_is_held(MOMENT_GROWTH))
+		ck_assert_int_eq(put_others(session, ++key, 1, 8), NB_OK);
+	size_t pages = (size_t)(2 * size) / (size_t)page;
+	unsigned char is_there[256];
+	ck_assert_uint_le(pages, sizeof(is_there));
+	ck_assert_int_eq(mincore(rig.db->index.next->buckets, (size_t)(2 * size), is_there), 0);
+	for (size_t i = 0; i < pages; i++)
+		ck_assert_uint_eq(is_there[i] & 1, 1);
 	rig_let_go(MOMENT_GROWTH);
 	end();
 }

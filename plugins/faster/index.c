@@ -11,7 +11,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { OVERFLOW_MIN = 1024, KEEPER_BUCKETS = 64 /* in one epoch */ };
+enum {
+	OVERFLOW_MIN = 1024,
+	KEEPER_BUCKETS = 64, /* in one epoch */
+	TOUCH_BYTES = 4096   /* the smallest page */
+};
 enum { NOT_SPLIT, IN_WORK, IS_SPLIT };
 
 /* ---- tables ---- */
@@ -41,6 +45,17 @@ free_table:
 no_memory:
 	host->fail(NB_FAIL, "no memory for an index of 2^%u buckets", level);
 	return NULL;
+}
+
+/*
+ * Make the kernel provide all pages of the buckets. Splitting a bucket fills two, which are in two
+ * pages: to clear two of 2 MiB took an operation 10 ms.
+ */
+static void
+table_touch(struct table *table)
+{
+	for (uint64_t i = 0; i <= table->mask; i += TOUCH_BYTES / sizeof(struct bucket))
+		*(volatile uint64_t *)table->buckets[i].words = 0;
 }
 
 static void
@@ -307,6 +322,7 @@ index_grow(struct index *index, struct epoch_slot *slot)
 		table_delete(to);
 		return index->host->fail(NB_FAIL, "out of memory");
 	}
+	table_touch(to);
 	__atomic_store_n(&index->next, to, __ATOMIC_RELEASE);
 	moment_reached(MOMENT_GROWTH);
 	for (uint64_t at = 0; at <= from->mask; at += KEEPER_BUCKETS) {
