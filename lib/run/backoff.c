@@ -13,14 +13,17 @@ is_halted(const int *halt)
 	return __atomic_load_n(halt, __ATOMIC_RELAXED) != 0;
 }
 
-/** Uniform below the bound of this attempt. */
+/** A uniform time below the bound of this attempt. */
 static uint64_t
 draw_wait(struct backoff *backoff)
 {
 	uint64_t bound = BACKOFF_FIRST_NS;
 	for (uint32_t i = 1; i < backoff->conflicts && bound < BACKOFF_LONGEST_NS; i++)
 		bound *= 2;
-	/* the bias is that of a modulus some 2^40 times smaller than what is drawn from */
+	/*
+	 * the modulo bias is negligible: the modulus is some 2^40 times smaller than the random
+	 * number
+	 */
 	return splitmix64_next(&backoff->random) % bound;
 }
 
@@ -30,7 +33,7 @@ backoff_wait(struct backoff *backoff, const int *halt)
 	uint64_t now = clock_monotonic();
 	if (backoff->conflicts++ == 0) {
 		backoff->begin_ns = now;
-		/* another one for each thread: they must not wait in step */
+		/* different for each thread: threads must not wait in step */
 		backoff->random = now ^ (uintptr_t)backoff;
 	}
 	if (is_halted(halt) || now - backoff->begin_ns >= backoff->limit_ns)

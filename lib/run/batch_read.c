@@ -34,7 +34,9 @@ batch_read_check(const struct nb_run *run)
 	return NB_OK;
 }
 
-/** The keys from `from` on; *count: so many were edges. The last one is then in `from`. */
+/**
+ * Read a page of keys from `begin` on. *count: the number of edges. `from` holds the last one.
+ */
 static int
 read_page(const struct nb_engine *engine, struct nb_session *session,
 	uint8_t from[TAO_EDGE_KEY + 1], struct nb_slice *begin, uint32_t *count)
@@ -54,7 +56,8 @@ read_page(const struct nb_engine *engine, struct nb_session *session,
 		memcpy(from, key.data, TAO_EDGE_KEY);
 	}
 	int closed = engine->scan_close(session);
-	*begin = (struct nb_slice){from, TAO_EDGE_KEY + 1}; /* the next key that there can be */
+	/* the smallest key after the last one */
+	*begin = (struct nb_slice){from, TAO_EDGE_KEY + 1};
 	return rc == NB_OK || rc == NB_NOT_FOUND ? closed : rc;
 }
 

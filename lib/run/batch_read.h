@@ -16,7 +16,7 @@ struct batch_read {
 	uint64_t longest_ns; /* of a page */
 };
 
-/** NB_ERR_USAGE, or NB_UNSUPPORTED: the job asks for it, but it cannot be done. */
+/** NB_ERR_USAGE or NB_UNSUPPORTED if the job asks for a batch read that is not possible. */
 NB_MUST_CHECK int
 batch_read_check(const struct nb_run *run);
 

@@ -29,7 +29,7 @@ counters_find(const struct counters *counters, const char *name)
 	return NULL;
 }
 
-/** A new one of value 0; NULL if memory does not reach. */
+/** Append a counter of value 0. NULL: out of memory. */
 static struct counter *
 append(struct counters *counters, const char *name, const char *unit, uint32_t kind)
 {

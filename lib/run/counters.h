@@ -2,8 +2,8 @@
 #ifndef RUN_COUNTERS_H
 #define RUN_COUNTERS_H
 /**
- * What an engine counts by itself, as it was at a moment, and what it grew between two.
- * An empty list is {0}.
+ * The counters of an engine: their values at one time, and their growth between two. An empty
+ * list is {0}.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,37 +14,38 @@
 struct counter {
 	char *name, *unit; /* owned */
 	uint32_t kind;     /* NB_STAT_* */
-	bool has_run_back; /* a COUNTER that fell: its value tells nothing */
+	bool has_run_back; /* a COUNTER that fell: its value means nothing */
 	uint64_t value;
 };
 
-/** Each name once, in the order in which the engine told them. */
+/** Each name once, in the order in which the engine emitted them. */
 struct counters {
 	struct counter *items;
 	size_t count;
-	bool is_short; /* memory did not reach for all */
+	bool is_short; /* out of memory for some of them */
 };
 
 /**
- * As they are now; none if the engine has none. On the thread of the database, no session
- * within a call. *out need not be anything before, and on failure it is empty.
+ * Read the current values; empty if the engine has no counters. Called on the thread of the
+ * database, with no session inside a call. *out need not be initialised, and is empty after a
+ * failure.
  */
 NB_MUST_CHECK int
 counters_collect(struct counters *out, const struct nb_engine *engine, struct nb_db *db);
 
 /**
- * Add to `sum` what each COUNTER grew from one collection to another, and take over the
- * levels of the later one. So `sum` can be of several spans of time.
+ * Add the growth of each COUNTER between two collections to `sum`, and copy the gauges of the
+ * later one. So `sum` can cover several periods.
  */
 NB_MUST_CHECK int
 counters_add_growth(
 	struct counters *sum, const struct counters *from, const struct counters *until);
 
-/** The one of that name, or NULL. Borrowed until the list grows. */
+/** The counter of that name, or NULL. Borrowed until the list grows. */
 struct counter *
 counters_find(const struct counters *counters, const char *name);
 
-/** What is left is empty. */
+/** Leaves an empty list. */
 void
 counters_destroy(struct counters *counters);
 

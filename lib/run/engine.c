@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loading an engine: open the shared object, take its table over, or say
- * exactly why not.
+ * Loading of an engine: open the shared object and copy its table, or report the exact reason
+ * why not.
  *
- * The ABI number must be equal. The size may differ: the host copies as many
- * bytes as both know into a zeroed table, so that an older plugin has NULLs for
- * the verbs that came later, and a newer one loses only what this host could
- * not use: later fields, and bits of capabilities and levels. A size that does not reach the last mandatory verb, or that no table
- * will ever have, is a table of something else and is refused.
+ * The ABI number must be equal. The size may differ: the host copies the bytes that both know
+ * into a zeroed table. So an older plugin has NULL for later verbs. A newer one loses only the
+ * parts that this host could not use: later fields, and bits of capabilities and levels. A size
+ * that ends before the last mandatory verb, or that no table will ever have, belongs to another
+ * structure and is refused.
  *
- * RTLD_LOCAL keeps engines apart that export the same names (forks of one
- * library, DBM clones); RTLD_NOW finds a missing symbol here and not in the
- * first get. A plugin is never unloaded: its engine may have left threads.
+ * RTLD_LOCAL separates engines that export the same names (forks of one library, DBM clones).
+ * RTLD_NOW reports a missing symbol here and not in the first get. A plugin is never unloaded,
+ * because its engine may have left threads.
  */
 #include "run/engine.h"
 
@@ -30,7 +30,7 @@
 
 enum { TABLE_SIZE_MAX = 4096, OPTIONS_MAX = 256 };
 
-/* Bits that this host knows; those of a newer header are cut, as later fields are. */
+/* Bits that this host knows. Those of a newer header are removed, like later fields. */
 #define KNOWN_CAPS (2 * NB_CAP_COPIES - 1)
 #define KNOWN_DURABILITIES (NB_DUR_BIT(NB_DUR_COMMIT + 1) - 1)
 
@@ -57,12 +57,12 @@ static pthread_mutex_t messages_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct message {
 	char text[ENGINE_WARNING_SIZE];
 	uint32_t level;
-	uint64_t times; /* since the user was told last */
+	uint64_t times; /* since the last report to the user */
 } messages[MESSAGES_MAX];
 static size_t message_count;
-static uint64_t messages_left_out; /* likewise */
+static uint64_t messages_left_out; /* since the last report to the user */
 
-/** Whether the text is new; else it is only counted. */
+/** Whether the text is new. If not, it is only counted. */
 static bool
 keep_message(uint32_t level, const char *text)
 {
@@ -95,7 +95,7 @@ engine_warnings(struct engine_warnings *out)
 	pthread_mutex_unlock(&messages_lock);
 }
 
-/** What follows "ADDRESS: " or "ADDRESS and others: "; NULL: the text is not of that server. */
+/** The text after "ADDRESS: " or "ADDRESS and others: ". NULL: about another server. */
 static const char *
 after_address(const char *text, const char *address)
 {
@@ -185,7 +185,7 @@ engine_builtin(const char *name)
 	return NULL;
 }
 
-/** Fields of the table that must not be NULL, and why a user would care. */
+/** Fields of the table that must not be NULL. */
 struct field {
 	const char *name;
 	size_t offset;
@@ -200,7 +200,7 @@ static const struct field mandatory[] = {FIELD(name), FIELD(summary), FIELD(lice
 	FIELD(home), FIELD(build), FIELD(version), FIELD(open), FIELD(close),
 	FIELD(session_open), FIELD(session_close), FIELD(get), FIELD(put), FIELD(del)};
 
-/** Verbs that make no sense without one another: the first one asks for the second. */
+/** Verbs that need each other: the first one requires the second. */
 static const struct field pairs[][2] = {
 	{FIELD(scan_open), FIELD(scan_next)},
 	{FIELD(scan_open), FIELD(scan_close)},
@@ -267,7 +267,7 @@ check_fields(const struct nb_engine *table)
 	return NB_OK;
 }
 
-/** One whose name is empty or has a '=' could not be typed. */
+/** Reject options whose name is empty or contains '=', because nobody could type them. */
 static int
 check_option_names(const struct nb_engine *table)
 {
@@ -291,13 +291,13 @@ engine_auto_durability(const struct nb_engine *engine, const char *path)
 	uint32_t level = engine->auto_durability_at == NULL ? engine->auto_durability
 							    : engine->auto_durability_at(path);
 
-	/* Whoever makes one up is taken by what the table promises. */
+	/* An invalid level is replaced by the one in the table. */
 	return level <= NB_DUR_COMMIT && (engine->durabilities & NB_DUR_BIT(level)) != 0
 		? level
 		: engine->auto_durability;
 }
 
-/** engine_import() without the name of the file in the text of a refusal. */
+/** engine_import() without the file name in the text of a refusal. */
 static int
 import(struct nb_engine *out, const struct nb_engine *table)
 {
@@ -313,7 +313,8 @@ import(struct nb_engine *out, const struct nb_engine *table)
 		rc = check_option_names(out);
 	if (rc == NB_OK && out->version() == NULL)
 		rc = error_set(NB_FAIL, "its 'version' returns NULL");
-	struct nb_option_value *defaults; /* that they parse is part of the contract */
+	/* the contract requires defaults that can be parsed */
+	struct nb_option_value *defaults;
 	if (rc == NB_OK && (rc = nb_options_parse(&defaults, out, NULL, 0)) == NB_OK)
 		nb_options_delete(defaults, out);
 	return rc;
@@ -326,7 +327,7 @@ engine_import(struct nb_engine *out, const struct nb_engine *table, const char *
 					   : error_prefix(NB_FAIL, "%s: refused", origin);
 }
 
-/** What dlopen() said, and what to do about it. */
+/** Report the message of dlopen(), and the remedy. */
 static int
 refuse_object(const char *path)
 {
@@ -386,7 +387,7 @@ take_object(struct nb_engine_ref *ref, const char *path, const char *name)
 	return rc;
 }
 
-/** A crash meanwhile has the file's name in its message. */
+/** Load the object. If it crashes, the message names the file. */
 static int
 load_object(struct nb_engine_ref *ref, const char *path, const char *name)
 {
@@ -454,7 +455,10 @@ load_by_name(struct nb_engine_ref *ref, const char *name)
 	return rc;
 }
 
-/** Of an engine that was chosen by its file. Once for each of them, as it may be loaded again. */
+/**
+ * Warn once per file if its name and the engine's differ. An engine may be loaded several
+ * times.
+ */
 static void
 warn_of_name(const char *path, const char *name)
 {
@@ -498,7 +502,7 @@ nb_engine_load(struct nb_engine_ref **out, const char *name)
 	return NB_OK;
 }
 
-/** `variant` is what the plugin's own table, ref->table, says holds for some options. */
+/** Take over `variant`, which the plugin's own table, ref->table, returned for some options. */
 static int
 take_variant(struct nb_engine_ref *ref, const struct nb_engine *variant)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Looking at a plugin in a child process.
+ * Inspection of a plugin in a child process.
  *
- * A list of engines loads code that nobody asked to run. A constructor that crashes, waits or
- * calls exit(), and a table that points nowhere, would take the list with it. So each plugin is
- * loaded by a child, which leaves what is to be shown in memory that the parent shares, and the
- * parent says in which step the child ended.
+ * A list of engines loads code that nobody asked to run. A constructor may crash, wait or call
+ * exit(), and a table may contain bad pointers. Either would end the list. So a child loads
+ * each plugin and leaves the data in memory that it shares with the parent. The parent reports
+ * the step in which the child ended.
  *
- * Rejected: to look first and then load here as well. A crash need not come each time.
+ * Rejected: inspect first and then load here as well. A crash need not happen each time.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@
 #define LOOK_LIMIT_NS UINT64_C(10000000000)
 
 struct look {
-	const char *step; /* a literal, so at the same address in both processes */
+	const char *step; /* a literal, at the same address in both processes */
 	int rc;
 	bool is_done;
 	char text[1024];
@@ -43,7 +43,7 @@ be_child(struct look *look, const char *driver, engine_show_fn show)
 	process_take_signals_back();
 	(void)setrlimit(RLIMIT_CORE, &none);
 	dup2(STDERR_FILENO, STDOUT_FILENO); /* a plugin may print */
-	nb_set_log(NULL, NULL);             /* the parent warns of the same */
+	nb_set_log(NULL, NULL);             /* the parent prints the same warnings */
 	engine_set_step(&look->step);
 	look->rc = nb_engine_load(&ref, driver);
 	look->step = "while its table was shown";
@@ -51,7 +51,7 @@ be_child(struct look *look, const char *driver, engine_show_fn show)
 		look->rc = show(look->shown, ref);
 	snprintf(look->text, sizeof(look->text), "%s", nb_error_text());
 	look->is_done = true;
-	kill(getpid(), SIGKILL); /* what runs at the end of a process is not looked at */
+	kill(getpid(), SIGKILL); /* exit handlers are not inspected */
 	for (;;)
 		pause();
 }
@@ -83,7 +83,7 @@ engine_look(const char *driver, const char *path, engine_show_fn show, void *sho
 		NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (look == MAP_FAILED)
 		return error_system("%s: out of memory", driver);
-	fflush(NULL); /* or the child would write it again */
+	fflush(NULL); /* otherwise the child would write it again */
 	pid_t pid = fork();
 	if (pid == 0)
 		be_child(look, driver, show);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where engines are: $MININB_PLUGIN_PATH, then the build tree if the program
- * runs from it, then the installed directory, then those that are linked in.
- * The first of a name wins. Never the working directory, and so no part of the
- * variable that is relative: what is measured, and what code is run, must not
- * depend on where one stands.
+ * The search for engines: $MININB_PLUGIN_PATH, then the build tree if the program runs from it,
+ * then the installed directory, then the linked-in engines. The first of a name wins. The
+ * working directory is never searched, so relative parts of the variable are ignored. The
+ * engine, and the code that runs, must not depend on the working directory.
  *
- * The installed directory is the one the build was told; if it is not there,
- * the one beside the library, so that a tree that was moved as a whole works.
+ * The installed directory is that of the build configuration. If it does not exist, it is the
+ * one next to the library. So an installed tree can be moved as a whole.
  */
 #include <dirent.h>
 #include <stdbool.h>
@@ -35,7 +34,9 @@ find_site(const struct engine_sites *sites, const char *name, size_t length)
 	return NULL;
 }
 
-/** Engines of a build tree hide those that are installed, which surprises nobody. */
+/**
+ * Whether to report a hidden engine. Build-tree engines are expected to hide installed ones.
+ */
 static bool
 is_surprise(const struct engine_site *site, const char *path)
 {
@@ -58,7 +59,7 @@ add_hidden(struct engine_sites *sites, const struct engine_site *site, const cha
 	return NB_OK;
 }
 
-/** Takes `path` over, also when it fails or the name is there already. */
+/** Add a site. Takes over `path`, also on failure or if the name exists already. */
 static int
 add_site(struct engine_sites *sites, const char *name, size_t length, char *path)
 {
@@ -87,7 +88,7 @@ by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/** <dir>/<name>.so; NULL: the entry is something else. */
+/** <dir>/<name>.so; NULL: the entry is not an engine. */
 static char *
 site_path(const char *dir, const char *entry)
 {
@@ -102,7 +103,7 @@ site_path(const char *dir, const char *entry)
 	return NULL;
 }
 
-/** A directory that is not there has no engines. */
+/** Add the engines of a directory. A missing directory has none. */
 static int
 add_dir(struct engine_sites *sites, const char *dir)
 {
@@ -124,7 +125,7 @@ add_dir(struct engine_sites *sites, const char *dir)
 	return rc;
 }
 
-/** Once: engines are looked for more than once. */
+/** Warn once, because the search runs more than once. */
 static void
 warn_of_relative(const char *dir)
 {
@@ -212,23 +213,27 @@ engine_missing_next(const char *at, struct engine_missing *out)
 	return end + 1;
 }
 
-/* ---- whether one may be loaded ---- */
+/* ---- trust in a plugin ---- */
 
 /*
- * A plugin is code that runs with all the rights of the user who started the program. For root
- * that is a way to the whole machine, so root loads none that everyone could have put there:
- * neither the file nor a directory on the way to it may be open to all. In a directory like /tmp,
- * where all may add but nobody may exchange what is another's, what comes next must be root's.
+ * A plugin is code that runs with all rights of the user who starts the program. For root,
+ * these are all rights on the machine. So root loads no plugin that everyone could have put
+ * there. Neither the file nor a directory above it may be writable for everyone. In a sticky
+ * directory like /tmp, everyone may add files but not replace those of others. There, the next
+ * component of the path must be root's.
  *
- * It is less than sudo asks of its plugins, which must be root's own: a user who builds mininb at
- * home and measures with sudo runs a program from there anyway. Others than root are not asked,
- * since what they could lose there is theirs.
+ * sudo asks more of its plugins, which must be root's own. But a user who builds mininb at home
+ * and measures with sudo runs a program from there anyway. Other users than root are not
+ * checked, because they risk only their own data.
  *
- * A program that has more rights than its user (setuid, file capabilities) takes nothing from its
- * environment and no file that is named, as ld.so does it for LD_PRELOAD.
+ * A program with more rights than its user (setuid, file capabilities) uses nothing from its
+ * environment and no named file, like ld.so with LD_PRELOAD.
  */
 
-/** Whether others could exchange what is at `path`; `holds` is of what is next on the way. */
+/**
+ * Whether others could replace the file at `path`; `holds` describes the next component of the
+ * path.
+ */
 static bool
 is_open(const struct stat *st, const struct stat *holds)
 {
@@ -239,7 +244,7 @@ is_open(const struct stat *st, const struct stat *holds)
 		(holds->st_uid != 0 && holds->st_uid != geteuid());
 }
 
-/** `path` has no link in it, and is cut short from its end. */
+/** Check all components. `path` contains no link, and is shortened from its end. */
 static int
 check_way(char *path, const char *plugin)
 {
@@ -272,7 +277,7 @@ engine_check_trust(const char *path)
 		return NB_OK;
 	struct stat st;
 	char *real = realpath(path, NULL);
-	/* the loader refuses other things than files with a better text */
+	/* for other files than regular ones, the loader's error text is better */
 	bool is_file = real != NULL && stat(real, &st) == 0 && S_ISREG(st.st_mode);
 	int rc = is_file ? check_way(real, path) : NB_OK;
 	free(real);

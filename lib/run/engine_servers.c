@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who serves an engine that is a client. A user's list comes first, then the sections [target] of
- * a job, that of the engine after that of any, then the engine's own text.
+ * The servers of a client engine. The user's list takes precedence. Then follow the [target]
+ * sections of the job, first the one for this engine, then the one for any engine. The engine's
+ * own text comes last.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "run/options.h"
 #include "workload/job.h"
 
-/** The sections of a job that are for the engine. */
+/** Read the sections of a job that apply to the engine. */
 static int
 read_sections(
 	struct target_spec *spec, const struct nb_engine *engine, const struct nb_job *job)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What of an engine decides a run, as text: see nb_engine_settings(). */
+/* The settings of an engine that influence a run, as text: see nb_engine_settings(). */
 #include <mininb/matrix.h>
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-/** In full: a value that is shortened for people would make two settings one. */
+/** Write the full value: a rounded one would make two different settings equal. */
 static void
 write_option(FILE *text, const struct nb_option *option, const struct nb_option_value *value)
 {

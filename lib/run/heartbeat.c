@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Looking at a thread that calls the engine, without asking anything of it.
+ * Observation of a thread that calls the engine, without its cooperation.
  *
- * Two looks that find the same call and the same counts show that it stands still. A look that
- * finds it outside of the engine begins anew, so a thread that waits until its next operation is
- * due is not taken for a hanging one.
+ * Two checks that find the same call and the same counts show that the thread stands still. A
+ * check that finds it outside the engine starts anew. So a thread that waits for its next due
+ * time is not taken for a hanging one.
  *
- * A late look shows that the watcher itself stood still, and then most likely the whole process did:
- * it was stopped (^Z), its container frozen, its virtual machine paused. None of that is the
- * engine's fault, so a look counts for a second at most.
+ * A late check shows that the watcher itself stood still. Then most likely the whole process
+ * did: it was stopped (^Z), its container frozen, or its virtual machine paused. The engine did
+ * not cause that, so one check counts for a second at most.
  *
- * Rejected: a time that the thread writes before each operation. It is a store of a stamp that is
- * there anyway, but must be compared with a clock of another thread, and shows no more than the
- * count does.
+ * Rejected: a timestamp that the thread stores before each operation. The stamp exists anyway,
+ * but would have to be compared with the clock of another thread. It would show no more than
+ * the count does.
  */
 #include "run/heartbeat.h"
 
@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum { KEY_BYTES = 32 };
-#define LOOK_NS UINT64_C(1000000000) /* as much as one look counts for */
+#define LOOK_NS UINT64_C(1000000000) /* the most that one check counts for */
 
 bool
 heartbeat_is_overdue(struct heartbeat *heartbeat, uint64_t now_ns, uint64_t limit_ns)

@@ -2,9 +2,9 @@
 #ifndef RUN_HEARTBEAT_H
 #define RUN_HEARTBEAT_H
 /**
- * Where a thread that calls the engine is: within which verb, at which operation. The thread notes
- * it by a store here and there, for the watcher that waits for its return, and for the message if
- * it crashes.
+ * The position of a thread inside the engine: the verb and the operation. The thread records it
+ * with plain stores. A watcher uses it to detect a hang, and the message about a crash prints
+ * it.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,22 +12,23 @@
 
 enum { HEARTBEAT_TEXT = 256 };
 
-/* Instead of a worker's number */
+/* In place of the worker's index. */
 #define HEARTBEAT_DATABASE UINT32_MAX
 
 /**
- * Written by its own thread; what is atomic may be read by others at any time, the rest while
- * that thread is known to stand still. Zero is a good heartbeat of a thread that does nothing.
+ * Only its own thread writes it. Others may read the atomic members at any time, and the rest
+ * while that thread is known to stand still. All zero is a valid heartbeat of an idle thread.
  */
 struct heartbeat {
-	const char *call; /* verb, or what it is part of; NULL: not within the engine; atomic */
-	uint64_t steps;   /* calls begun that `done` does not count; atomic */
-	const uint64_t *done; /* operations finished, atomic; NULL: it does none */
-	uint32_t worker;      /* or HEARTBEAT_DATABASE */
+	/* verb, or the activity that calls it; NULL: outside the engine; atomic */
+	const char *call;
+	uint64_t steps;       /* begun calls that `done` does not count; atomic */
+	const uint64_t *done; /* finished operations, atomic; NULL: none */
+	uint32_t worker;      /* its index, or HEARTBEAT_DATABASE */
 	uint32_t spare_u32;
 	/*
-	 * Write "put, operation 12 (key 6b6579)" of that call, which may have returned by now;
-	 * NULL: its name will do
+	 * Write "put, operation 12 (key 6b6579)" for the call, which may have returned by now.
+	 * NULL: the name of the call is used.
 	 */
 	void (*describe)(
 		const struct heartbeat *heartbeat, const char *call, char *buf, size_t size);
@@ -36,7 +37,7 @@ struct heartbeat {
 	uint64_t seen, since_ns, looked_ns;
 };
 
-/** Before a call, or before many that `done` counts. `call` is a literal. */
+/** Before one call, or before many that `done` counts. `call` is a literal. */
 static inline void
 heartbeat_enter(struct heartbeat *heartbeat, const char *call)
 {
@@ -45,7 +46,7 @@ heartbeat_enter(struct heartbeat *heartbeat, const char *call)
 	__atomic_store_n(&heartbeat->call, call, __ATOMIC_RELEASE);
 }
 
-/** It has returned; or the thread waits for something that is not the engine's. */
+/** After the call; or when the thread waits for something outside the engine. */
 static inline void
 heartbeat_leave(struct heartbeat *heartbeat)
 {
@@ -53,18 +54,18 @@ heartbeat_leave(struct heartbeat *heartbeat)
 }
 
 /**
- * Whether the thread has been within one call, or at one operation, since the look `limit_ns`
- * before this one. To be asked more often than that, always by the same thread; of a time in
- * which it was not asked a second counts.
+ * Whether the thread has been in one call, or at one operation, for `limit_ns`. Call it more
+ * often than that, always on the same thread. A gap between two checks counts for at most one
+ * second.
  */
 bool
 heartbeat_is_overdue(struct heartbeat *heartbeat, uint64_t now_ns, uint64_t limit_ns);
 
-/** "in put, operation 12 (key 6b6579), worker 0" into buf; what is not known is left out. */
+/** Write "in put, operation 12 (key 6b6579), worker 0" into buf. Unknown parts are omitted. */
 void
 heartbeat_describe(const struct heartbeat *heartbeat, char *buf, size_t size);
 
-/** A key as a message has it: its text, or its bytes in hexadecimal; long ones are cut. */
+/** Format a key for a message: its text, or its bytes in hexadecimal. Long keys are cut. */
 void
 heartbeat_format_key(char *buf, size_t size, const void *key, size_t key_size);
 

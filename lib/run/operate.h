@@ -30,8 +30,7 @@ enum { SCAN_TOLD = 4096 /* a scan renews the heartbeat after this many records *
 	do { \
 		uint64_t since = is_stamped ? clock_stamp(clock_kind) : timed->begin; \
 		struct span local = {.begin = since}; \
-		struct span *span \
-			__attribute__((unused)) = &local; /* some attempts do not use it */ \
+		struct span *span __attribute__((unused)) = &local; /* may be unused */ \
 		rc = (attempt); \
 		local.end = is_stamped ? clock_stamp(clock_kind) : since; \
 		if (__builtin_expect(rc == NB_CONFLICT, 0)) { \
@@ -311,7 +310,7 @@ attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample, uint
 	}
 }
 
-/** Repeat until there is no conflict, or until the time limit or a halt. */
+/** Repeat while the operation conflicts, until the time limit or a halt. */
 static __attribute__((noinline)) int
 attempt_again(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	uint32_t clock_kind, struct span *span)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options of engines: texts "name=value" against the engine's table.
+ * Options of engines: texts "name=value" that are checked against the engine's table.
  *
- * A plugin never parses: it finds its values in the order of its own table,
- * defaults filled in. So help, checks and what the result says of an option
- * come from one place, and every engine's options read alike.
+ * A plugin never parses options. It receives its values in the order of its table, with
+ * defaults filled in. So the help, the checks and the options in a result have one source, and
+ * all engines' options look alike.
  */
 #include "run/options.h"
 
@@ -130,7 +130,7 @@ parse_value(struct nb_option_value *value, const struct nb_option *option, const
 	return rc;
 }
 
-/** The text is kept by the value, so it must be the table's or a copy. */
+/** Set a value. The value keeps a copy of the text. */
 static int
 set_value(struct nb_option_value *value, const struct nb_option *option, const char *text)
 {

@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Waiting: asleep as long as one dares, then awake until the very moment.
+ * Waiting: sleep as long as is safe, then spin until the exact time.
  *
- * A sleep ends late, by a few microseconds on an idle machine and by far more on a busy
- * or a virtual one. So it is to end `slack` before the due moment, and the rest is spun.
- * The slack is learnt: a little less after each sleep that was in time, a lot more after
- * one that was not, so that it settles where one sleep in some 900 comes late. It begins
- * at the least, for what was never tried teaches nothing; and where operations are due so
- * closely that there is no time to sleep at all, it still shrinks a little, so one bad
- * minute does not cost a CPU until the end of the run.
- * Rejected: a fixed slack, which is too short here and a waste of CPU time there; and a
- * histogram of oversleeps, which remembers a bad minute for the rest of the run.
+ * A sleep ends late, by a few microseconds on an idle machine and by far more on a busy or
+ * virtual one. So it should end `slack` before the due time, and the rest is spun. The slack is
+ * learnt: it shrinks a little after each sleep in time, and grows a lot after a late one. So it
+ * settles where one sleep in some 900 is late. It starts at the minimum, because only a tried
+ * value teaches anything. If operations are due so closely that no time for a sleep is left,
+ * the slack still shrinks a little. So one bad minute does not cost a CPU until the end of the
+ * run. Rejected: a fixed slack, which is too short on one machine and wastes CPU time on
+ * another. Also rejected: a histogram of oversleeps, which remembers a bad minute for the rest
+ * of the run.
  *
- * Sleeps are absolute, on CLOCK_MONOTONIC, and cut into pieces: a halt is seen soon, and
- * as both clocks are read together before each sleep, that their ticks are not quite of
- * one length never adds up. CLOCK_MONOTONIC is read first: a thread that is kept from its
- * CPU between the two then sleeps too short, which the next round mends, and not too long.
+ * Sleeps are absolute, on CLOCK_MONOTONIC, and cut into pieces, so that a halt is noticed soon.
+ * Both clocks are read together before each sleep, so their difference in speed never adds up.
+ * CLOCK_MONOTONIC is read first. If the thread loses its CPU between the two, it then sleeps
+ * too short, which the next round corrects, and not too long.
  *
- * What makes it late all the same: a CPU that something else is on, a deep sleep state of
- * the CPU, a hypervisor, `idle`. All that ends in `lateness`, and all that makes response
- * times longer is in there for whoever asks whether it was the engine.
+ * Some delays remain: another task on the CPU, a deep sleep state of the CPU, a hypervisor,
+ * `idle`. All of them are in `lateness`. It shows whether long response times come from the
+ * machine or the engine.
  */
 #include "run/pacer.h"
 
 #include <sys/prctl.h>
 
-/* Sharing a cache line with the thread that halts is fine: it is written once. */
+/* Sharing a cache line with the halting thread is fine: it writes it only once. */
 static inline bool
 is_halted(const int *halt)
 {
 	return __atomic_load_n(halt, __ATOMIC_RELAXED) != 0;
 }
 
-/** Let the other thread of this core go ahead, and save power. */
+/** Give the other hardware thread of this core priority, and save power. */
 static inline void
 pause_cpu(void)
 {
 #if defined(__x86_64__)
 	__builtin_ia32_pause();
 #elif defined(__aarch64__)
-	__asm__ volatile("isb"); /* yield is often no more than a nop there */
+	__asm__ volatile("isb"); /* yield is often only a nop there */
 #endif
 }
 
@@ -60,7 +60,10 @@ pacer_create(struct pacer *pacer, const struct clock *clock, uint32_t how, bool 
 void
 pacer_enter_thread(void)
 {
-	/* 50 us is the default: within it the kernel puts wake-ups together. 0 means default. */
+	/*
+	 * The default is 50 us, within which the kernel groups wake-ups. 0 would mean the
+	 * default.
+	 */
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 }
 
@@ -73,8 +76,8 @@ set_slack(struct pacer *pacer, uint64_t slack_ns)
 }
 
 /**
- * A quarter more, or a 4000th less: steps of such sizes balance where one in some 890
- * sleeps takes longer than the slack (ln 1.25 / -ln (1 - 1/4000) = 892).
+ * A quarter more, or a 4000th less. These steps balance when one in some 890 sleeps takes
+ * longer than the slack (ln 1.25 / -ln (1 - 1/4000) = 892).
  */
 void
 pacer_learn(struct pacer *pacer, uint64_t oversleep_ns)
@@ -83,14 +86,14 @@ pacer_learn(struct pacer *pacer, uint64_t oversleep_ns)
 	set_slack(pacer, oversleep_ns > slack ? slack + slack / 4 : slack - slack / 4000);
 }
 
-/** After a wait that was too short to sleep in. */
+/** Shrink the slack after a wait that was too short for a sleep. */
 static void
 forget(struct pacer *pacer)
 {
 	set_slack(pacer, pacer->slack_ns - pacer->slack_ns / 40000);
 }
 
-/** Ns from now to then, at least 1, at most a piece. */
+/** Nanoseconds from `now` to `then`, at least 1, at most a piece. */
 static uint64_t
 piece_left(const struct pacer *pacer, uint64_t now, uint64_t then)
 {
@@ -100,7 +103,7 @@ piece_left(const struct pacer *pacer, uint64_t now, uint64_t then)
 	return clock_ns(pacer->clock, ticks) + 1;
 }
 
-/** Sleep through the piece at hand, without spare_ns at its end. Returns a stamp. */
+/** Sleep through the current piece, except the last spare_ns. Returns a stamp. */
 static uint64_t
 sleep_piece(struct pacer *pacer, uint64_t due, uint64_t spare_ns)
 {
@@ -116,12 +119,12 @@ sleep_piece(struct pacer *pacer, uint64_t due, uint64_t spare_ns)
 	int error = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 	uint64_t woke_ns = clock_monotonic();
 	pacer->sleeps++;
-	if (error == 0 && woke_ns >= until_ns) /* else a signal: nothing to learn */
+	if (error == 0 && woke_ns >= until_ns) /* otherwise a signal interrupted it */
 		pacer_learn(pacer, woke_ns - until_ns);
 	return clock_stamp(kind);
 }
 
-/** Spin through the piece at hand. Returns a stamp. */
+/** Spin through the current piece. Returns a stamp. */
 static uint64_t
 spin_piece(struct pacer *pacer, uint64_t now, uint64_t due, const int *halt)
 {

@@ -2,18 +2,20 @@
 /*
  * Lists of steps.
  *
- * The way is chosen before the first operation, from what the engine has, and is given up for the
- * next one only if execute() answers NB_UNSUPPORTED, since only then is it known. So all
- * operations of a kind are done in the same way, and the result can name one level.
+ * The method is chosen before the first operation, from the verbs of the engine. The worker
+ * changes to the next one only if execute() answers NB_UNSUPPORTED, because this is not known
+ * earlier. So all operations of a kind use the same method, and the result can name one level.
  *
- * A step alone, if it is a verb of the engine, needs no other way: it is atomic as it is. Adding
- * without merge() is a get and a put, and then the level tells whether updates can be lost.
+ * A single step that is a verb of the engine needs no other method, because it is atomic.
+ * Without merge(), an addition is a get and a put, and the level shows whether updates can be
+ * lost.
  *
- * Single verbs that conflict are tried again one by one: nothing else of the operation may be done
- * twice. Everywhere else a conflict undoes the operation, which is then done again as a whole.
+ * With single verbs, each conflicting verb is repeated alone, because no other part of the
+ * operation may happen twice. With the other methods a conflict undoes the operation, and all
+ * of it is repeated.
  *
- * What would make the level wrong: a flag that is not passed on. Reads of a kind that asks for a
- * snapshot are executed with NB_EXEC_SNAPSHOT, and its writes with NB_EXEC_ATOMIC.
+ * A flag that is not passed on would make the level wrong. The reads of a kind with a snapshot
+ * are executed with NB_EXEC_SNAPSHOT, and its writes with NB_EXEC_ATOMIC.
  */
 #include "run/steps.h"
 
@@ -35,9 +37,9 @@ steps_level_name(uint32_t level)
 	return level < STEPS_LEVELS ? names[level] : NULL;
 }
 
-/* ---- which way ---- */
+/* ---- choice of the method ---- */
 
-/** Whether the engine's own verb does all of it: one step that it has. */
+/** Whether the kind is one step that is a verb of the engine. */
 static bool
 is_one_verb(const struct nb_engine *engine, const struct nb_kind *kind)
 {
@@ -59,7 +61,7 @@ has_writes(const struct nb_kind *kind)
 	return (kind_verbs(kind) & KIND_CHANGES) != 0;
 }
 
-/** Whether its reads have to see one version, or its writes to happen at once. */
+/** Whether its reads must see one version, or its writes must be atomic. */
 static bool
 wants_more(const struct nb_kind *kind)
 {
@@ -92,7 +94,7 @@ can(const struct nb_engine *engine, const struct nb_kind *kind, uint32_t way)
 	}
 }
 
-/** Whether the job asks for that way, or lets the engine's best one be taken. */
+/** Whether the job asks for this method, or leaves the choice to the engine's best one. */
 static bool
 may_go(const struct nb_engine *engine, const struct nb_kind *kind, uint32_t way)
 {
@@ -105,7 +107,7 @@ may_go(const struct nb_engine *engine, const struct nb_kind *kind, uint32_t way)
 		: !is_one_verb(engine, kind) && (way == WAY_EXECUTE || wants_more(kind));
 }
 
-/** WAYS: there is none. */
+/** The first usable method from `from` on. WAYS: none. */
 static uint8_t
 first_way(const struct nb_engine *engine, const struct nb_kind *kind, uint32_t from)
 {
@@ -188,7 +190,7 @@ steps_begin(struct job_worker *worker)
 	}
 }
 
-/** Of a kind of the worker's steps; NULL: it has none of that number. */
+/** The kind of number `k` if it is one of the worker's kinds of steps; else NULL. */
 static const struct nb_kind *
 kind_of(const struct job_worker *worker, uint32_t k)
 {
@@ -257,7 +259,7 @@ steps_keep_ages(const struct job_worker *worker)
 	return keep || worker->plan->of_all == 1;
 }
 
-/** Whether all puts of an operation that are to happen at once do. */
+/** Whether all kinds with atomic puts really put atomically. */
 static bool
 puts_at_once(const struct job_worker *worker)
 {
@@ -273,7 +275,7 @@ puts_at_once(const struct job_worker *worker)
 
 /* ---- a step ---- */
 
-/** Take what a step was answered: read its value, which is lent, and count it. */
+/** Read the value of a step, which is on loan, and count it. */
 static int
 take_step(const struct nb_step *step, struct span *span)
 {
@@ -289,7 +291,7 @@ take_step(const struct nb_step *step, struct span *span)
 	return NB_OK;
 }
 
-/** Look at the value that step k got, while it is lent; the clock is stopped for it. */
+/** Verify the value of step k while it is on loan. The clock is stopped. */
 static void
 look_at_value(struct job_worker *worker, const struct ops_op *op, uint32_t k, bool is_sample)
 {
@@ -301,7 +303,7 @@ look_at_value(struct job_worker *worker, const struct ops_op *op, uint32_t k, bo
 		job_verify_value(worker, op, k, step->value);
 }
 
-/** take_step(), and look_at_value() if there is a reason to. */
+/** take_step(), then look_at_value() for samples and watched operations. */
 static int
 take_verified(struct job_worker *worker, const struct ops_op *op, uint32_t k, bool is_sample,
 	uint32_t clock_kind, struct span *span)
@@ -316,7 +318,7 @@ take_verified(struct job_worker *worker, const struct ops_op *op, uint32_t k, bo
 	return rc;
 }
 
-/** Of all steps: a failure, else a condition that was not met, else a record that was missing. */
+/** The answer for all steps: a failure, else an unmet condition, else a missing record. */
 static int
 fold(int rc, int answer)
 {
@@ -391,7 +393,7 @@ put_if_newer(
 	return is_newer ? engine->put(session, step->key, step->value) : NB_EXISTS;
 }
 
-/** Whether a key that begins with that of the step counts for NB_STEP_PREFIX_EMPTY. */
+/** Whether this key, which begins with the key of the step, counts for NB_STEP_PREFIX_EMPTY. */
 static bool
 counts_for(const struct nb_step *step, struct nb_slice key)
 {
@@ -446,7 +448,7 @@ do_step(struct job_worker *worker, struct nb_step *step)
 	}
 }
 
-/** One after the other, up to a failure or a conflict. */
+/** Execute the steps one after the other, up to a failure or a conflict. */
 static int
 each_step(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	uint32_t clock_kind, struct span *span, bool retries)
@@ -470,7 +472,7 @@ each_step(struct job_worker *worker, const struct ops_op *op, bool is_sample,
 	return rc;
 }
 
-/* ---- the ways ---- */
+/* ---- the methods ---- */
 
 uint32_t
 steps_flags(const struct nb_kind *kind)
@@ -571,7 +573,7 @@ steps_attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample
 			? rc
 			: error_set(NB_FAIL, "a step was answered with nothing but conflicts");
 	if (rc == NB_CONFLICT)
-		worker->is_adding = false; /* nothing of it happened */
+		worker->is_adding = false; /* nothing has happened */
 	return rc == NB_OK && is_lent ? take_all(worker, op, kind, is_sample, clock_kind, span)
 				      : rc;
 }

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a key can hold, and whether that is what was read.
+ * Verification: the possible contents of a key, compared with the data that was read.
  *
- * A value tells its key, its checksum and its version, and the version tells the operation
- * that wrote it. So of any value that is read it can be asked:
- *   - is it whole, and of this key? (value_check)
- *   - if its operation is one of this group's: does that one write to this record, and was
- *     it begun by now? If it does not, another run wrote it: good, and counted apart. So
- *     are records that a scan meets and this run has none of, if their values are theirs:
- *     a longer run has inserted more.
- *   - has this thread written to the record since? Its last write to each record is
- *     remembered in a table of plan->own_places, in which a record's number is its place and
- *     a newer write replaces an older one: with fewer places than records some are forgotten,
- *     and nothing is asked of these. A version of this thread's own that is older, or the
- *     loading's, is stale. One of another thread's may be older or newer; nobody can tell,
- *     since the two ran at the same time.
+ * A value contains its key, its checksum and its version. The version identifies the operation
+ * that wrote it. So verification asks three questions of each value:
+ *   - Is it complete, and of this key? (value_check)
+ *   - If an operation of this group wrote it: does that operation write to this record, and has
+ *     it begun? If not, another run wrote the value: good, and counted as foreign. Records that
+ *     a scan returns and that this run does not have are foreign, too, if their values match. A
+ *     longer run has inserted them.
+ *   - Has this thread written to the record since? Its last write to each record is remembered
+ *     in a table of plan->own_places. The number of a record determines its slot, and a newer
+ *     write replaces an older one. With fewer slots than records, some writes are forgotten and
+ *     not verified. An older version of this thread's own, or of the load, is stale. A version
+ *     of another thread may be older or newer, because the two threads ran at the same time.
  *
- * Of a scan: its keys ascend; the first is the one it was to begin with, as that record is
- * there; each is a record's key, where that can be told, and its value is that key's;
- * where keys are in the order of their numbers, none is left out. Where records are
- * deleted, a missing record is not a finding.
+ * In a scan, the keys ascend. The first key is the requested one, because that record exists.
+ * Each key belongs to a record, if that can be determined, and its value is of that key. If the
+ * order of keys is that of their numbers, no record is omitted. If records are deleted, a
+ * missing record is not a finding.
  *
- * The records of a trace are not those of the job, and each key's operations are all of
- * one thread: of a value that another operation of the group wrote, that one had to be
- * begun by now, and of a scan, only the order is known. So a key's last operation tells
- * whether it must be there, also where others are deleted, unless another trace comes after.
+ * The records of a trace are not those of the job, and all operations on a key are on one
+ * thread. If another operation of the group wrote a value, that operation must have begun. Of a
+ * scan, only the order is known. The last operation on a key determines whether it must exist,
+ * even with deletes, unless another trace follows.
  *
- * None of this is timed. What would make it wrong: a second run with the same job and seed
- * on the same database, whose versions are those of the first; a value of that one's later
- * operations is then taken for one that was not begun. So that is not a finding, but foreign.
+ * Verification is not timed. A second run with the same job and seed on the same database would
+ * confuse it: its versions equal those of the first run. A value of a later operation of the
+ * first run then seems to be of one that has not begun. So this is not a finding, but foreign.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +78,7 @@ note(struct job_worker *worker, const struct ops_op *op, struct nb_slice key, in
 	memcpy(kept->key, key.data, key.size < JOB_CASE_BYTES ? key.size : JOB_CASE_BYTES);
 }
 
-/** Whether operation i, of a record that this worker goes to, is one of its own. */
+/** Whether this worker executes operation i, which writes to a record of this worker. */
 static bool
 is_own(const struct job_worker *worker, uint64_t i)
 {
@@ -92,8 +91,8 @@ is_own(const struct job_worker *worker, uint64_t i)
 }
 
 /**
- * Whether versions were used again by now, so that one may be another operation's, too.
- * `versions` is value_versions() of the values that are looked at.
+ * Whether versions have wrapped around, so that one may belong to two operations. `versions` is
+ * value_versions() of the verified values.
  */
 static bool
 have_versions_wrapped(const struct ops_spec *spec, uint64_t versions, uint64_t index)
@@ -101,7 +100,7 @@ have_versions_wrapped(const struct ops_spec *spec, uint64_t versions, uint64_t i
 	return index >= versions / 2 / spec->streams;
 }
 
-/** The operation before which one may have written a version that was used again by now. */
+/** Operations before this one may share their version with a newer operation. */
 static uint64_t
 horizon(const struct ops_spec *spec, uint64_t versions, uint64_t index)
 {
@@ -109,14 +108,14 @@ horizon(const struct ops_spec *spec, uint64_t versions, uint64_t index)
 	return index > reach ? index - reach : 0;
 }
 
-/** Whether two records can have one key. */
+/** Whether two records can have the same key. */
 static bool
 may_share_keys(const struct ops_spec *spec)
 {
 	return spec->keys->format == NB_KEY_FILE || spec->keys->order == NB_ORDER_YCSB;
 }
 
-/** The same while writes of this thread to the record are in flight. */
+/** is_stale() while writes of this thread to the record are in flight. */
 static bool
 is_stale_in_doubt(const struct job_worker *worker, bool is_loaded, bool is_of_group,
 	uint64_t writer, uint64_t oldest)
@@ -130,8 +129,7 @@ is_stale_in_doubt(const struct job_worker *worker, bool is_loaded, bool is_of_gr
 }
 
 /**
- * Of a good value: whether it is too old. Sets *is_foreign where this run did not write it,
- * nor the loading.
+ * Whether a good value is too old. Sets *is_foreign if neither this run nor the load wrote it.
  */
 static bool
 is_stale(const struct job_worker *worker, const struct ops_op *op, uint64_t number,
@@ -150,28 +148,29 @@ is_stale(const struct job_worker *worker, const struct ops_op *op, uint64_t numb
 			horizon(spec, versions, op->index));
 	if (version == last && has_own && job_own_kind(own) != NB_OP_DELETE)
 		return false;
-	if (spec->is_aged && steps_keep_ages(worker)) /* whoever wrote the newer value */
+	/* whichever thread wrote the newer value */
+	if (spec->is_aged && steps_keep_ages(worker))
 		return has_own && job_own_kind(own) != NB_OP_DELETE && version < last;
 	if (spec->is_load)
-		return version != 0; /* it has put all records anew */
+		return version != 0; /* the load has put all records anew */
 	if (version == 0)
-		return has_own; /* nobody loads while the group runs */
+		return has_own; /* nobody loads during the group's operations */
 	if (!is_of_group)
-		return false; /* of another group, or from before */
+		return false; /* of another group, or from before the run */
 	bool is_mine = is_own(worker, writer);
 	bool is_of_trace = worker->plan->feed != NULL;
 	bool is_of_other = !is_of_trace && !ops_writes(spec, writer, number);
-	/* another record of the same key: this thread has put that one since */
+	/* of another record with the same key: this thread has put that record since */
 	if (is_mine && is_of_other && may_share_keys(spec))
 		return false;
-	if (is_mine && has_own) /* its last one would have been equal */
+	if (is_mine && has_own) /* the last own write would have had an equal version */
 		return job_own_index(own) >= horizon(spec, versions, op->index);
 	*is_foreign = !spec->is_array && (is_of_other || (is_mine && writer > op->index)) &&
 		!have_versions_wrapped(spec, versions, op->index);
 	return false;
 }
 
-/** Whether a record that was loaded or put may not be there. */
+/** Whether a record that was loaded or put may be missing. */
 static bool
 has_deletes(const struct job_worker *worker)
 {
@@ -187,7 +186,7 @@ may_miss(const struct job_worker *worker)
 	return worker->plan->may_miss || has_deletes(worker);
 }
 
-/** Of the value that this thread put there last; 0: it did not, or has deleted it since. */
+/** Version of this thread's last put to the record; 0: none, or deleted since. */
 static uint64_t
 expected_version(const struct job_worker *worker, uint64_t number)
 {
@@ -217,7 +216,7 @@ verdict_of(const struct job_worker *worker, struct nb_slice key, struct nb_slice
 	return verdicts[value_check_any(ops_value_body(worker->plan->spec, value), key)];
 }
 
-/** Whether a value has the age of its version, or has none. */
+/** Whether the age in a value equals its version, or values have no age. */
 static bool
 has_right_age(const struct ops_spec *spec, struct nb_slice value)
 {
@@ -228,7 +227,7 @@ has_right_age(const struct ops_spec *spec, struct nb_slice value)
 	return age == value_version(ops_value_body(spec, value));
 }
 
-/** `number` is not known of a record that a scan came by; then is_known is false. */
+/** Verify a value. is_known: `number` is known. It may be unknown for a record of a scan. */
 static void
 verify(struct job_worker *worker, const struct ops_op *op, struct nb_slice key,
 	struct nb_slice value, uint64_t number, bool is_known)
@@ -237,7 +236,7 @@ verify(struct job_worker *worker, const struct ops_op *op, struct nb_slice key,
 	int verdict = verdict_of(worker, key, value);
 	uint64_t version = 0, expected = 0;
 	bool is_foreign = false;
-	/* of a loading it is known to the byte what it put, if sizes are not drawn */
+	/* the values of a load are known to the byte, unless sizes are random */
 	bool is_exact = spec->is_load && op->values != NULL && value.size == op->values[0].size;
 	if (verdict == JOB_GOOD && is_exact &&
 		memcmp(value.data, op->values[0].data, value.size) != 0)
@@ -274,7 +273,7 @@ job_verify_value(struct job_worker *worker, const struct ops_op *op, uint32_t it
 		note(worker, op, op->keys[item], JOB_STALE, value_version(value), 0);
 		return;
 	}
-	/* this thread's last write to it is then the operation's own, or another thread's since */
+	/* else the last write is the operation's own, or a later one of another thread */
 	bool is_known = op->steps == NULL || !ops_has_written(op, item);
 	verify(worker, op, op->keys[item], value, op->numbers[item], is_known);
 }
@@ -313,7 +312,10 @@ job_verify_exists(struct job_worker *worker, const struct ops_op *op)
 
 /* ---- scans ---- */
 
-/** By memcmp(), as far as the last key was kept: whether keys go on in the scan's direction. */
+/**
+ * Whether keys continue in the direction of the scan, by memcmp(), as far as the last key was
+ * kept.
+ */
 static bool
 goes_on(const struct job_scan_check *check, struct nb_slice key, bool is_backward)
 {
@@ -341,7 +343,7 @@ are_equal(struct nb_slice one, struct nb_slice other)
 	return one.size == other.size && memcmp(one.data, other.data, one.size) == 0;
 }
 
-/** Whether the source knows records that are there whatever other threads delete. */
+/** Whether the source knows records that exist whatever other threads delete. */
 static bool
 knows_records(const struct job_worker *worker)
 {
@@ -349,7 +351,7 @@ knows_records(const struct job_worker *worker)
 	return plan->spec->source->has_between != NULL && !plan->is_lenient;
 }
 
-/** Whether some record from `from` up to, without, `to` is there for certain. */
+/** Whether some record in [from, to) certainly exists. */
 static bool
 are_there(const struct job_worker *worker, uint64_t from, uint64_t to)
 {
@@ -359,7 +361,7 @@ are_there(const struct job_worker *worker, uint64_t from, uint64_t to)
 	return !may_miss(worker) && from < to && to <= worker->plan->spec->job->records;
 }
 
-/** Whether that is a record of another run: its value is whole, and tells that very key. */
+/** Whether another run has the record: its value is complete, and is of this key. */
 static bool
 is_elsewhere(const struct ops_spec *spec, struct nb_slice key, struct nb_slice value)
 {
@@ -367,14 +369,16 @@ is_elsewhere(const struct ops_spec *spec, struct nb_slice key, struct nb_slice v
 	return value.size >= 16 && value_check_any(value, key) == VALUE_GOOD;
 }
 
-/** Whether a scan is of all keys with a prefix, as those of a graph are: of one object's edges. */
+/**
+ * Whether a scan covers all keys with a prefix. In a graph it does: the edges of one object.
+ */
 static bool
 is_of_prefix(const struct ops_spec *spec)
 {
 	return spec->group->source == NB_SOURCE_TAO;
 }
 
-/** Whether a scan from there may have that key: as its first one, or if it is of a prefix. */
+/** Whether the scan may return this key: as its first one, or with the scan's prefix. */
 static bool
 is_wanted(const struct ops_spec *spec, struct nb_slice key, struct nb_slice from)
 {
@@ -383,7 +387,7 @@ is_wanted(const struct ops_spec *spec, struct nb_slice key, struct nb_slice from
 	return are_equal(key, from);
 }
 
-/** What is wrong with the place of this key in the scan; JOB_GOOD if nothing is. */
+/** The finding about the position of this key in the scan; JOB_GOOD: none. */
 static int
 place_of(struct job_worker *worker, const struct ops_op *op, struct job_scan_check *check,
 	struct nb_slice key, struct nb_slice value, bool *is_known, uint64_t *number)
@@ -393,7 +397,7 @@ place_of(struct job_worker *worker, const struct ops_op *op, struct job_scan_che
 	if (check->seen > 0 && !goes_on(check, key, is_backward))
 		return JOB_UNORDERED;
 	if (worker->plan->feed != NULL)
-		return JOB_GOOD; /* of a trace it is not known which keys there are */
+		return JOB_GOOD; /* the existing keys of a trace are not known */
 	*is_known = keyspace_number(spec->keys, key, number);
 	if (spec->keys->is_reversible && !*is_known &&
 		(spec->group->is_scan_keys_only == 0 && !is_elsewhere(spec, key, value)))
@@ -410,7 +414,7 @@ place_of(struct job_worker *worker, const struct ops_op *op, struct job_scan_che
 	return has_gap ? JOB_GAP : JOB_GOOD;
 }
 
-/** Whether it can be told of each key whether it is a record's. */
+/** Whether each key shows whether a record has it. */
 static bool
 is_of_job(const struct job_worker *worker)
 {
@@ -448,7 +452,7 @@ job_verify_scan_end(struct job_worker *worker, const struct ops_op *op,
 	if (!is_exhausted || (may_miss(worker) && !knows_records(worker)) ||
 		worker->plan->feed != NULL)
 		return;
-	/* its first record is there; of a prefix, all are */
+	/* the first record exists; in a scan of a prefix, all do */
 	bool is_gap = check->seen == 0 || is_of_prefix(spec);
 	if (spec->keys->is_ordered && check->has_number)
 		is_gap = spec->group->is_scan_backward != 0
@@ -462,7 +466,7 @@ job_verify_scan_end(struct job_worker *worker, const struct ops_op *op,
 
 /* ---- reading back ---- */
 
-/** A record that was deleted last. */
+/** Note the result for a record whose last write was a delete. */
 static void
 note_deleted(struct job_worker *worker, const struct ops_op *op, int verdict)
 {
@@ -471,8 +475,8 @@ note_deleted(struct job_worker *worker, const struct ops_op *op, int verdict)
 }
 
 /**
- * One record that this worker has written last, or that it has deleted: then it may be
- * there only if another thread has put it since.
+ * Read back a record that this worker wrote last, or deleted. A deleted record may exist only
+ * if another thread has put it since.
  */
 static int
 read_back(struct job_worker *worker, const struct ops_op *op, bool is_deleted)
@@ -511,7 +515,10 @@ read_back(struct job_worker *worker, const struct ops_op *op, bool is_deleted)
 	return worker->rc = rc;
 }
 
-/** The sampled ones of operations [first, end): of one stratum, or of a share. */
+/**
+ * Read back the sampled ones of operations [first, end), which are a stratum or a part of a
+ * share.
+ */
 static int
 read_back_some(struct job_worker *worker, uint64_t first, uint64_t end)
 {
@@ -530,7 +537,7 @@ read_back_some(struct job_worker *worker, uint64_t first, uint64_t end)
 	while (rc == NB_OK && (made = ops_make(&worker->maker)) > 0) {
 		for (uint32_t j = 0; j < made && rc == NB_OK; j++) {
 			const struct ops_op *op = &worker->maker.ops[j];
-			/* a stop, too: of keys that were lost when they were read from their file */
+			/* a stop, too: the key file could not be read, and keys are lost */
 			if (is_halted(worker) || stop_requested())
 				return NB_OK;
 			if (op->index < end && is_sampled(op->index, plan->verify_threshold))
@@ -558,7 +565,7 @@ read_back_listed(struct job_worker *worker)
 	return rc;
 }
 
-/** The key of a remembered write, into *key; false: it was not kept. */
+/** Set *key to the key of a remembered write. False: the key was not kept. */
 static bool
 remembered_key(
 	const struct job_worker *worker, uint32_t place, uint8_t *room, struct nb_slice *key)
@@ -573,14 +580,15 @@ remembered_key(
 	return key->size > 0;
 }
 
-/** Which of the remembered writes are read back. */
+/** The remembered writes that are read back. */
 struct choice {
-	uint64_t oldest; /* operation before which versions may have been used again */
-	uint64_t since;  /* all from that operation on */
-	uint64_t stride; /* of the older ones, one in so many */
+	/* operations before this one may share their versions with newer ones */
+	uint64_t oldest;
+	uint64_t since;  /* all from this operation on */
+	uint64_t stride; /* of the older writes, one in `stride` */
 };
 
-/** How many remembered writes are by that operation or a later one. */
+/** The number of remembered writes by this operation or later ones. */
 static uint64_t
 count_since(const struct job_worker *worker, uint64_t index)
 {
@@ -592,7 +600,7 @@ count_since(const struct job_worker *worker, uint64_t index)
 	return count;
 }
 
-/** The last `most` of them, and at most as many of those before. */
+/** Choose the last `most` remembered writes, and at most as many older ones. */
 static struct choice
 choose(const struct job_worker *worker, uint64_t most)
 {

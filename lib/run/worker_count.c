@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a worker's operations took, put into its histograms and counts a block at a time, by the
- * worker itself or by a thread that takes it over; worker.c says why.
+ * Counting of a worker's operations: their times go into its histograms and counts, a block at
+ * a time. The worker itself does it, or a thread that takes it over; see worker.c for the
+ * reasons.
  */
 #include <sched.h>
 
 #include "run/worker_taken.h"
 
-/** The sampler looks at these meanwhile. */
+/** Add to an answer's count. Atomic, because the sampler reads it meanwhile. */
 static inline void
 note_answer(struct job_counts *counts, int answer, uint64_t more)
 {
@@ -16,7 +17,10 @@ note_answer(struct job_counts *counts, int answer, uint64_t more)
 		place, __atomic_load_n(place, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
 }
 
-/** Bytes of values of operations [from, until) of the block; `done` of them were answered NB_OK. */
+/**
+ * Bytes of the values of operations [from, until) of the block. `done` of them were answered
+ * NB_OK.
+ */
 static uint64_t
 sum_bytes(const struct job_worker *worker, uint64_t from, uint64_t until, uint64_t done)
 {
@@ -32,7 +36,10 @@ sum_bytes(const struct job_worker *worker, uint64_t from, uint64_t until, uint64
 	return sum;
 }
 
-/** Count answers other than NB_OK of the operations of `bits`, which are of one kind. How many. */
+/**
+ * Count the answers other than NB_OK of the operations in `bits`, which are of one kind.
+ * Returns their number.
+ */
 static uint64_t
 note_others(struct job_counts *counts, const struct job_taken *taken, uint64_t bits)
 {
@@ -49,7 +56,7 @@ note_others(struct job_counts *counts, const struct job_taken *taken, uint64_t b
 	return missed + exist;
 }
 
-/** Bits from..until - 1. */
+/** The bits [from, until). */
 static uint64_t
 bits_of(uint64_t from, uint64_t until)
 {
@@ -57,7 +64,7 @@ bits_of(uint64_t from, uint64_t until)
 	return (count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX) << from;
 }
 
-/** count_until() of operations that are all of one kind, and measured. */
+/** count_until() for measured operations of one kind. */
 static void
 count_uniform(struct job_worker *worker, uint64_t from, uint64_t until)
 {
@@ -80,7 +87,10 @@ count_uniform(struct job_worker *worker, uint64_t from, uint64_t until)
 		worker->first_ticks = taken->ends[from] - taken->ticks[from];
 }
 
-/** Skip those of the warm-up, which come first: where operations [from, until) are measured from. */
+/**
+ * Skip the operations of the warm-up, which come first. Returns the first measured one of
+ * [from, until).
+ */
 static uint64_t
 skip_warmup(struct job_worker *worker, uint64_t from, uint64_t until)
 {
@@ -99,13 +109,16 @@ skip_warmup(struct job_worker *worker, uint64_t from, uint64_t until)
 	return from;
 }
 
-/** What operations of one kind of a block came to. */
+/** The sums of the operations of one kind in a block. */
 struct of_kind {
 	struct histogram_sums times;
 	uint64_t count, records, bytes;
 };
 
-/** Add what the operations [from, until) of each kind came to, and their histograms' counts. */
+/**
+ * Add the operations [from, until) to the sums of their kinds and to the counts of their
+ * histograms.
+ */
 static void
 sum_kinds(struct job_worker *worker, struct of_kind *kinds, uint64_t from, uint64_t until)
 {
@@ -130,8 +143,8 @@ sum_kinds(struct job_worker *worker, struct of_kind *kinds, uint64_t from, uint6
 }
 
 /**
- * count_until() of operations of several kinds, all measured. Their sums are on the stack
- * meanwhile, and no branch depends on their kinds, which cannot be guessed.
+ * count_until() for measured operations of several kinds. Their sums are on the stack
+ * meanwhile. No branch depends on their kinds, because it could not be predicted.
  */
 static void
 count_mixed(struct job_worker *worker, uint64_t from, uint64_t until)
@@ -157,14 +170,16 @@ count_mixed(struct job_worker *worker, uint64_t from, uint64_t until)
 		counts->records += its->records;
 		counts->bytes += its->bytes;
 	}
-	/* Behind a warm-up, what was due and waited did so while others were done. */
+	/*
+	 * After a warm-up, a due operation may have waited while unmeasured ones were executed.
+	 */
 	bool is_from_due = plan->schedule != NULL && plan->warmup_count == 0 &&
 		moments->warm == moments->begin;
 	if (worker->measured == 0)
 		worker->first_ticks = is_from_due ? taken->due[from] : taken->begins[from];
 }
 
-/** What has not been counted yet of the first `done` ones. */
+/** Count the first `done` operations, as far as they are not counted yet. */
 static void
 count_until(struct job_worker *worker, uint64_t done)
 {
@@ -185,7 +200,7 @@ count_until(struct job_worker *worker, uint64_t done)
 	__atomic_store_n(&worker->measured, worker->measured + until - from, __ATOMIC_RELAXED);
 }
 
-/** The same, on the worker's own thread, if nobody has taken it over. */
+/** count_until() on the worker's own thread, unless another thread has taken it over. */
 void
 worker_count_block(struct job_worker *worker, uint64_t done)
 {
@@ -195,7 +210,7 @@ worker_count_block(struct job_worker *worker, uint64_t done)
 	__atomic_store_n(&worker->is_counting, 0, __ATOMIC_RELEASE);
 }
 
-/* ---- of requests in flight ---- */
+/* ---- requests in flight ---- */
 
 void
 worker_count_begin(
@@ -210,7 +225,7 @@ worker_count_begin(
 	reaped->is_ours = __atomic_exchange_n(&worker->is_counting, 1, __ATOMIC_ACQUIRE) == 0;
 }
 
-/** Those that are measured. */
+/** Count measured completions. */
 static void
 count_measured(struct job_worker *worker, const struct reaped *reaped)
 {
@@ -264,7 +279,7 @@ void
 job_worker_take_over(struct job_worker *worker)
 {
 	while (__atomic_exchange_n(&worker->is_counting, 1, __ATOMIC_ACQUIRE) != 0)
-		sched_yield(); /* it counts a block, which takes a microsecond */
+		sched_yield(); /* the worker counts a block, which takes a microsecond */
 	if (__atomic_load_n(&worker->heartbeat.call, __ATOMIC_ACQUIRE) != NULL &&
 		worker->taken != NULL)
 		count_until(worker, __atomic_load_n(&worker->done, __ATOMIC_ACQUIRE));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** A worker's memory: all that it needs is there, and touched, before its first operation. */
+/** The memory of a worker. All of it is allocated and touched before the first operation. */
 #include "run/worker.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ bytes_of(const struct job_plan *plan)
 	return own_at(plan) + own_bytes(plan);
 }
 
-/** So that no page is missing when the operations run. What is there stays. */
+/** Touch each page, so that no page fault occurs during the operations. The content stays. */
 static void
 touch(volatile uint8_t *bytes, size_t size)
 {
@@ -109,7 +109,7 @@ job_worker_enter(struct job_worker *worker)
 		worker->found_answers == NULL)
 		return error_set(NB_FAIL, "out of memory for %u records at once", items);
 	if (plan->feed != NULL)
-		return NB_OK; /* operations come from there */
+		return NB_OK; /* the operations come from the feed */
 	if (plan->spec->has_steps) {
 		worker->seen = calloc(items, sizeof(*worker->seen));
 		worker->seen_sizes = calloc(items, sizeof(*worker->seen_sizes));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A pool of threads and the phases that they go through.
+ * A pool of threads that execute phases.
  *
- * The caller waits on a condition with a time limit, so it can show how far they are. The members
- * know nothing of it and, within a phase, of one another. Signals are blocked in them: the user
- * interrupts the caller's thread, and an engine's system calls are not cut short. Signals that a
- * thread brings on itself are not blocked, because the kernel kills a process at once that has
- * blocked one, before any handler sees it.
+ * The caller waits on a condition with a time limit, so it can report progress. The members do
+ * not know about that, nor, within a phase, of one another. Signals are blocked in them. So the
+ * user interrupts the caller's thread, and signals do not interrupt an engine's system calls.
+ * Signals that a thread causes itself are not blocked. The kernel kills a process at once if
+ * they are, before any handler runs.
  */
 #include "run/worker_pool.h"
 
@@ -31,7 +31,7 @@ time_in(uint64_t ns)
 	return at;
 }
 
-/** A member has come to the end of what it did; the mutex is held. */
+/** Note that a member has finished; the mutex is held. */
 static void
 end_part(struct worker_pool *pool)
 {
@@ -39,7 +39,10 @@ end_part(struct worker_pool *pool)
 		pthread_cond_signal(&pool->arrived);
 }
 
-/** Wait until a phase is called that was not seen; idle meanwhile. The mutex is held. */
+/**
+ * Wait until a phase is called that the member has not seen; call idle meanwhile. The mutex is
+ * held.
+ */
 static void
 await_call(struct pool_member *member, uint64_t seen, int phase)
 {
@@ -51,7 +54,7 @@ await_call(struct pool_member *member, uint64_t seen, int phase)
 		} else if (pthread_cond_timedwait(&pool->called, &pool->mutex, &until) ==
 				ETIMEDOUT &&
 			pool->busy > 0 && pool->calls == seen) {
-			pool->busy++; /* so that the phase is not over meanwhile */
+			pool->busy++; /* so that the phase does not end meanwhile */
 			pthread_mutex_unlock(&pool->mutex);
 			pool->idle(pool->arg, member->id, phase);
 			pthread_mutex_lock(&pool->mutex);
@@ -104,7 +107,7 @@ worker_pool_outer_signals(sigset_t *set)
 		sigdelset(set, own[i]);
 }
 
-/** Create as many as possible; the rest is the caller's to see. */
+/** Create as many threads as possible. The caller compares their number with `size`. */
 static int
 start_members(struct worker_pool *pool, uint32_t size)
 {
@@ -195,7 +198,7 @@ worker_pool_give_up(struct worker_pool *pool)
 	pool->is_given_up = true;
 }
 
-/** False: some thread has crashed, maybe this one, in what runs at its end. */
+/** False: some thread has crashed, perhaps this one, in code that runs at its end. */
 static bool
 join(pthread_t thread)
 {
