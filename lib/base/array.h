@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /**
- * Append an element, all zero, to the list that *items points to. `items` is the address of a
- * pointer to elements of `size` bytes. NULL: out of memory, which is set as the error, and the
- * list is as before.
+ * Append a zeroed element to the list that *items points to. `items` is the address of a
+ * pointer to elements of `size` bytes. NULL: out of memory; the error is set and the list is
+ * unchanged.
  */
 void *
 array_append(void *items, size_t *count, size_t size);

@@ -98,7 +98,7 @@ open_named(struct atomic_file *atomic)
 	return -1;
 }
 
-/** See that the file may be replaced, and how it is now. */
+/** Check that the file may be replaced, and read its status. */
 static int
 check_target(const char *path, bool *is_old, struct stat *old)
 {
@@ -113,7 +113,7 @@ check_target(const char *path, bool *is_old, struct stat *old)
 	return NB_OK;
 }
 
-/** Otherwise rename() would fail when all the work is done. */
+/** A path with a final slash would make rename() fail after all the work. */
 static bool
 is_file_name(const char *path)
 {
@@ -121,7 +121,7 @@ is_file_name(const char *path)
 	return length > 0 && path[length - 1] != '/';
 }
 
-/** On some file systems every signal interrupts it. */
+/** On some file systems every signal interrupts posix_fallocate(). */
 static int
 reserve(const struct atomic_file *atomic, const char *path, uint64_t size)
 {

@@ -2,8 +2,9 @@
 #ifndef BASE_ATOMIC_FILE_H
 #define BASE_ATOMIC_FILE_H
 /**
- * Write a file aside and put it in place when it is whole. Until atomic_file_commit() the old file is
- * untouched, and a killed process leaves no file if the file system supports O_TMPFILE.
+ * Writes a new file and puts it in place when it is complete. Until atomic_file_commit() the
+ * old file stays unchanged. A killed process leaves no file if the file system supports
+ * O_TMPFILE.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,23 +14,22 @@
 
 struct atomic_file {
 	int fd;
-	char *path;  /* where it will be */
-	char *named; /* where it is; NULL while it has no name */
+	char *path;  /* final path */
+	char *named; /* current path; NULL: it has no name yet */
 };
 
 /**
- * Begin a file that will be at `path` (a symbolic link is followed) and is at
- * least `size` bytes long: the space is reserved now, so that a full disk is
- * found before any work is done.
+ * Begin a file for `path` (a symbolic link is followed) of at least `size` bytes. The space is
+ * reserved now, so a full disk is detected before the work begins.
  */
 NB_MUST_CHECK int
 atomic_file_open(struct atomic_file *atomic, const char *path, uint64_t size);
 
-/** Sync it and put it in place. Ends the file, whatever it returns. */
+/** Sync the file and put it in place. Ends the file, even on failure. */
 NB_MUST_CHECK int
 atomic_file_commit(struct atomic_file *atomic);
 
-/** Forget it. */
+/** Discard the file. */
 void
 atomic_file_abort(struct atomic_file *atomic);
 
@@ -40,11 +40,11 @@ atomic_file_abort(struct atomic_file *atomic);
 void
 atomic_file_sign(const struct atomic_file *atomic);
 
-/** Whether the file has that mark and was not written to since. */
+/** Whether the file has that mark and was not modified since. */
 bool
 atomic_file_is_signed(int fd);
 
-/** pwrite() all of it. */
+/** pwrite() all bytes. */
 NB_MUST_CHECK int
 atomic_file_write(struct atomic_file *atomic, const void *data, size_t size, uint64_t offset);
 

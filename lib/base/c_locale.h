@@ -2,8 +2,8 @@
 #ifndef BASE_C_LOCALE_H
 #define BASE_C_LOCALE_H
 /**
- * Numbers that other programs read have a point and not a comma, whatever the locale of the
- * program that the library is part of. For the calling thread alone:
+ * Numbers for other programs have a decimal point, not a comma, in any locale of the calling
+ * program. These functions affect only the calling thread:
  *
  *     locale_t before = c_locale_enter();
  *     ...
@@ -18,7 +18,9 @@ c_locale_enter(void)
 	return c_locale != (locale_t)0 ? uselocale(c_locale) : (locale_t)0;
 }
 
-/** `before` is what c_locale_enter() returned: 0 if memory did not reach, and all is as it was. */
+/**
+ * `before` is the result of c_locale_enter(): 0 if it ran out of memory and changed nothing.
+ */
 static inline void
 c_locale_leave(locale_t before)
 {

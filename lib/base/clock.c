@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which clock, and how long its tick is.
+ * Chooses the clock and measures its tick.
  *
- * The time stamp counter is used where the CPU calls it invariant and the
- * kernel itself keeps time by it; a kernel that has chosen another source has
- * found a reason. It is calibrated against CLOCK_MONOTONIC over CALIBRATION_NS:
- * at either end the stamp is taken between two reads of the kernel's clock,
- * CALIBRATION_TRIES times, and the tightest pair counts, so that an interrupt in between
- * spoils one try and not the result. What is left is about a part in 10^7: on a loaded
- * machine of two CPUs, 60 times each, the errors against a second's calibration were
+ * The time stamp counter (TSC) is used if the CPU reports it as invariant and the kernel uses
+ * it as its clocksource. A kernel that uses another source has found a defect. The TSC is
+ * calibrated against CLOCK_MONOTONIC over CALIBRATION_NS. At both ends mininb reads the TSC
+ * between two reads of the kernel's clock, CALIBRATION_TRIES times, and uses the tightest pair.
+ * So an interrupt spoils one try and not the result. The remaining error is about 10^-7. On a
+ * loaded machine with 2 CPUs, in 60 measurements each, the errors against a calibration of one
+ * second were:
  *
  *     20 ms, 64 tries:    9 of 10 below 2.4 parts in 10^7, the worst 3.9
  *      5 ms, 64 tries:    9 of 10 below 5.6, the worst 10.0
  *      5 ms, 1024 tries:  9 of 10 below 0.5, the worst 1.5
  *
- * so tries are worth more than time: 1024 take 0.1 ms, and every run waits for this.
- * CPUID's own word on the frequency is not used: virtual machines leave it 0.
+ * So more tries help more than more time: 1024 tries take 0.1 ms, and every run waits for them.
+ * The frequency from CPUID is not used, because virtual machines report 0.
  *
- * Stamps are lfence + rdtsc at both ends. rdtscp as the second one, often
- * advised, buys nothing (its wait for older loads is what lfence does) and
- * some hypervisors intercept it: 3 us a read were seen where rdtsc takes 10 ns.
- * For the same reason the cost of a stamp is measured, and a TSC that is
- * slower than the kernel's clock is not chosen by itself.
+ * A stamp is lfence + rdtsc at both ends. rdtscp as the second one is often advised, but has no
+ * advantage: lfence waits for older loads, too. Some hypervisors intercept rdtscp: it took 3 us
+ * where rdtsc takes 10 ns. So mininb measures the cost of a stamp. NB_CLOCK_AUTO does not
+ * choose a TSC that is slower than the kernel's clock.
  *
- * The counter need not count one by one: some CPUs add 26 ticks every 10 ns. So
- * the step is measured too, as the greatest common divisor of many differences;
- * no latency is more exact than that.
+ * The counter may advance in larger steps: some CPUs add 26 ticks every 10 ns. So mininb also
+ * measures the step, as the greatest common divisor of many differences. No latency is more
+ * exact than the step.
  *
- * What would make times wrong: a TSC that is not synchronous between CPUs (the
- * kernel checks and says so by its clocksource), migration of the virtual
- * machine to a host of another frequency in mid-run, and a sleep of the machine,
- * which one clock counts and the other does not. So a run takes both clocks at its
- * begin and at its end, and its result says if they do not agree. CLOCK_REALTIME,
- * which anybody may set, is never asked for a duration.
+ * Causes of wrong times:
+ * - A TSC that is not synchronous between CPUs. The kernel detects it and changes its
+ *   clocksource.
+ * - Migration of the virtual machine to a host of another frequency during the run.
+ * - Suspension of the machine, which only one of the two clocks counts.
+ *
+ * So a run reads both clocks at its start and end, and the result has a note if they disagree.
+ * CLOCK_REALTIME, which users may set, is never used for a duration.
  */
 #include "base/clock.h"
 
@@ -79,7 +80,7 @@ read_clocksource(char *buf, size_t size)
 	fclose(file);
 }
 
-/** Why the TSC cannot be trusted; NULL if it can. */
+/** The reason why the TSC cannot be trusted; NULL if it can. */
 static const char *
 tsc_doubt(char *buf, size_t size)
 {
@@ -94,7 +95,7 @@ tsc_doubt(char *buf, size_t size)
 	return buf;
 }
 
-/** Both clocks at one moment: the closest of so many tries. */
+/** Both clocks at one moment: the tightest of `tries` pairs. */
 static void
 sample_pair(uint64_t *ticks, uint64_t *ns, int tries)
 {
@@ -119,7 +120,7 @@ calibrate_tsc(struct clock *clock)
 	sample_pair(&ticks0, &ns0, CALIBRATION_TRIES);
 	struct timespec left = {.tv_nsec = CALIBRATION_NS};
 	while (nanosleep(&left, &left) != 0 && errno == EINTR)
-		; /* a signal's handler must not cost the precision of the whole run */
+		; /* a signal handler must not reduce the precision of the whole run */
 	sample_pair(&ticks1, &ns1, CALIBRATION_TRIES);
 	double ns_per_tick = (double)(ns1 - ns0) / (double)(ticks1 - ticks0);
 	clock->ns_per_tick_q32 = (uint64_t)(ns_per_tick * 4294967296.0 + 0.5);
@@ -209,7 +210,7 @@ clock_drift(const struct clock *clock, const struct clock_pair *from,
 	uint64_t ns = until->ns - from->ns;
 	if (clock->kind != NB_CLOCK_TSC || ns < CLOCK_DRIFT_LEAST_NS)
 		return 0;
-	/* of a counter that was set back, by a sleep say, too */
+	/* signed, because a suspension may reset the counter */
 	double ticks = (double)(int64_t)(until->ticks - from->ticks);
 	return ticks * 1e9 / clock->tick_hz / (double)ns - 1;
 }

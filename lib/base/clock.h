@@ -2,11 +2,11 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 /**
- * Time stamps. A stamp is in ticks of the clock's own kind; only differences
- * mean anything, and clock_ns() turns them into nanoseconds.
+ * Timestamps. A timestamp (stamp) is a number of ticks of its clock. Only differences of stamps
+ * are meaningful; clock_ns() converts them to nanoseconds.
  *
- * In a hot loop the kind is a constant, so that clock_stamp() is the one or the
- * other instruction sequence and no branch.
+ * In a hot loop `kind` is a constant, so clock_stamp() compiles to one instruction sequence
+ * without a branch.
  */
 #include <stdint.h>
 #include <time.h>
@@ -15,37 +15,37 @@
 
 #include "base/uint128.h"
 
-/** Made once by clock_create(), then only read. */
+/** Set once by clock_create(), then read-only. */
 struct clock {
 	uint32_t kind;            /* NB_CLOCK_TSC or NB_CLOCK_MONOTONIC */
 	uint64_t ns_per_tick_q32; /* 32.32 fixed point */
 	double tick_hz;
-	double read_ns; /* what one stamp costs, measured */
-	double step_ns; /* what all differences of stamps were multiples of, measured */
+	double read_ns; /* measured cost of one stamp */
+	double step_ns; /* measured greatest common divisor of stamp differences */
 };
 
 /**
- * Choose and calibrate: takes some 5 ms for the TSC. `kind` is NB_CLOCK_*.
- * NB_UNSUPPORTED: the TSC was asked for and cannot be trusted here.
+ * Choose and calibrate a clock, which takes about 5 ms for the TSC. `kind` is NB_CLOCK_*.
+ * NB_UNSUPPORTED: the TSC was requested and cannot be trusted on this machine.
  */
 NB_MUST_CHECK int
 clock_create(struct clock *clock, uint32_t kind);
 
-/** Both clocks, and the time that the machine has slept, at one moment. */
+/** Both clocks at one moment, and the total time the machine has been suspended. */
 struct clock_pair {
-	uint64_t ticks; /* of the TSC; 0: the clock is another */
+	uint64_t ticks; /* of the TSC; 0: another clock is used */
 	uint64_t ns;    /* of CLOCK_MONOTONIC */
 	uint64_t slept_ns;
 };
 
-/** Some 10 us. */
+/** Takes about 10 us. */
 struct clock_pair
 clock_pair(const struct clock *clock);
 
 /**
- * By which share the TSC has run fast (above 0) or slow between two moments, against
- * CLOCK_MONOTONIC: 0.001 is a millisecond in a second. 0 also where there is nothing to compare,
- * or too little: below CLOCK_DRIFT_LEAST_NS, in which the pairs are not that exact.
+ * Relative error of the TSC against CLOCK_MONOTONIC between two moments: above 0 it ran fast,
+ * below 0 slow. 0.001 is one millisecond per second. 0 without a TSC, and for a time below
+ * CLOCK_DRIFT_LEAST_NS, for which the pairs are not exact enough.
  */
 double
 clock_drift(const struct clock *clock, const struct clock_pair *from,
@@ -57,7 +57,7 @@ clock_drift(const struct clock *clock, const struct clock_pair *from,
 const char *
 clock_name(const struct clock *clock);
 
-/** CLOCK_MONOTONIC in ns, for all that is not in a hot loop. */
+/** CLOCK_MONOTONIC in ns, for code outside the hot loop. */
 static inline uint64_t
 clock_monotonic(void)
 {
@@ -67,9 +67,8 @@ clock_monotonic(void)
 }
 
 /**
- * A stamp that no instruction before it can overtake: all earlier loads have
- * their values, all earlier work is done. What comes after may begin early,
- * but the next stamp waits for it in turn.
+ * A stamp that waits for all earlier instructions: all earlier loads have their values. Later
+ * instructions may begin before it, but the next stamp waits for them.
  */
 static inline uint64_t
 clock_stamp(uint32_t kind)
@@ -85,14 +84,14 @@ clock_stamp(uint32_t kind)
 	return clock_monotonic();
 }
 
-/** Ticks into ns, rounded down. */
+/** Convert ticks to ns, rounded down. */
 static inline uint64_t
 clock_ns(const struct clock *clock, uint64_t ticks)
 {
 	return (uint64_t)(((uint128)ticks * clock->ns_per_tick_q32) >> 32);
 }
 
-/** CLOCK_REALTIME: since the epoch, as far as the machine's clock is right. */
+/** CLOCK_REALTIME: ns since the epoch, if the machine's clock is right. */
 static inline uint64_t
 clock_real_ns(void)
 {
@@ -102,8 +101,8 @@ clock_real_ns(void)
 }
 
 /**
- * Ns into ticks, rounded up: clock_ns() of them is never less than `ns`, and of one less
- * it is. UINT64_MAX if there are more than that. A division of 128 bits: some 5 ns.
+ * Convert ns to ticks, rounded up: the smallest number of ticks for which clock_ns() is at
+ * least `ns`. UINT64_MAX on overflow. A 128-bit division: about 5 ns.
  */
 static inline uint64_t
 clock_ticks(const struct clock *clock, uint64_t ns)
@@ -113,7 +112,7 @@ clock_ticks(const struct clock *clock, uint64_t ns)
 	return ticks < UINT64_MAX ? (uint64_t)ticks : UINT64_MAX;
 }
 
-/** The stamp `ns` after `begin`; UINT64_MAX, which never comes, if there is none. */
+/** The stamp `ns` after `begin`. UINT64_MAX, which is never reached, on overflow. */
 static inline uint64_t
 clock_after(const struct clock *clock, uint64_t begin, uint64_t ns)
 {

@@ -2,12 +2,12 @@
 #ifndef BASE_DECIMAL_H
 #define BASE_DECIMAL_H
 /**
- * Decimal digits of a number, eight at a time in one word, without a branch for each digit: a
- * division for each one costs some 70 ns for a key of 19 digits.
+ * Decimal digits of a number, eight at a time in one word. One division per digit would cost
+ * about 70 ns for a key of 19 digits.
  *
- * Two numbers below 10^4 lie in the halves of a word, each is cut into two below 10^2, and each of
- * those into two digits. Division by 100 is * 10486 >> 20, exact below 10^4; by 10, * 103 >> 10,
- * exact below 10^2 (tests/test_decimal.c tries all of both).
+ * The halves of a word hold two numbers below 10^4. Each is split into two numbers below 10^2,
+ * and each of those into two digits. Division by 100 is * 10486 >> 20, exact below 10^4; by 10,
+ * * 103 >> 10, exact below 10^2 (tests/test_decimal.c tests all values).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 
 enum { DECIMAL_MAX = 20 /* digits of 2^64 - 1 */ };
 
-/** The last 8 digits of n < 10^8, of which the first is the lowest byte. */
+/** The last 8 digits of n < 10^8. The lowest byte is the first digit. */
 static inline uint64_t
 decimal_8(uint32_t n)
 {
@@ -26,7 +26,7 @@ decimal_8(uint32_t n)
 	return (tens | (twos - tens * 10) << 8) + UINT64_C(0x3030303030303030);
 }
 
-/** How many digits it has, 1..DECIMAL_MAX. */
+/** Number of decimal digits, 1..DECIMAL_MAX. */
 static inline uint32_t
 decimal_digits(uint64_t n)
 {
@@ -34,12 +34,12 @@ decimal_digits(uint64_t n)
 		10000000, 100000000, 1000000000, 10000000000, 100000000000, 1000000000000,
 		10000000000000, 100000000000000, 1000000000000000, 10000000000000000,
 		100000000000000000, 1000000000000000000, UINT64_C(10000000000000000000)};
-	/* bits * log10(2), which is right or one too few */
+	/* bits * log10(2), exact or one too small */
 	uint32_t guess = (64 - (uint32_t)__builtin_clzll(n | 1)) * 1233 >> 12;
 	return guess + (n >= powers[guess]);
 }
 
-/** Write the last `width` digits of n, zeros in front if it has fewer; no byte beyond them. */
+/** Write the last `width` digits of n with leading zeros. Writes no other byte. */
 static inline void
 decimal_write(uint8_t *out, uint64_t n, uint32_t width)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The error slot of each thread, the log, the stop flag.
+ * The error text of each thread, the log, the stop flag.
  *
- * The text is formatted where the cause is known and kept whole up to
- * TEXT_SIZE; a longer one ends in "...". Rejected: a list of causes to unwind,
- * since one line is what a user reads, and error_prefix() adds the where.
+ * The text is formatted where the cause is known. It is cut to TEXT_SIZE and then ends in
+ * "...". Rejected: a list of causes, because a user reads one line, and error_prefix() adds the
+ * location.
  */
 #include "base/error.h"
 

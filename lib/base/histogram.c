@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was counted, read back: percentiles, counts below a bound, merging.
+ * Reads a histogram: percentiles, counts below a bound, merging.
  *
- * The number of values is not kept but summed up when it is asked for: one
- * increment less for each operation, some 10 us more for each report.
+ * The number of values is not stored but computed on request. That saves one increment per
+ * operation and costs about 10 us per report.
  *
- * The bounds of the printed table are decimal, buckets are binary, so above
- * 2 us a bound may fall inside a bucket. Rejected: to assign that bucket to one
- * side (rows wrong by up to 0.1 % of their bound), and finer buckets (they only
- * make it less). Here the buckets concerned, at most one for each bound, are
- * marked, and for them a second counter holds the values below the bound.
+ * The bounds of the printed table are decimal and buckets are binary, so above 2 us a bound may
+ * be inside a bucket. Such buckets, at most one for each bound, are marked. A second counter
+ * has the number of their values below the bound. Rejected: to assign the bucket to one side,
+ * which makes rows wrong by up to 0.1 % of their bound; finer buckets, which only reduce the
+ * error.
  *
- * A percentile is the upper end of its bucket, so it may be too high by 1/1024
- * and is never too low. Ranks are computed in integers: 0.999 * 1000 in floating
- * point may be above 999, and would then name the next value.
+ * A percentile is the upper end of its bucket, so it may be too high by 1/1024 and is never too
+ * low. Ranks are computed in integers: 0.999 * 1000 in floating point may be above 999, and
+ * would then select the next value.
  */
 #include "base/histogram.h"
 
@@ -26,10 +26,10 @@
 
 #define COUNT_MAX (~HISTOGRAM_MARK)
 
-/* Percentages are taken in these parts of the whole, 10^-7 of a percent. */
+/* Percentages are integers in this unit, 10^-7 of a percent. */
 #define WHOLE UINT64_C(1000000000)
 
-/* So many values on either side of a percentile make it worth printing. */
+/* A percentile is printed if at least this many values are on either side. */
 #define SUPPORT UINT64_C(10)
 
 #define DECADE(unit) \
@@ -123,14 +123,14 @@ nb_histogram_add(struct nb_histogram *histogram, uint64_t value_ns)
 	histogram_add(histogram, value_ns);
 }
 
-/* The bucket that a value is counted in. */
+/* The bucket of a value. */
 static size_t
 bucket_of(uint64_t value_ns)
 {
 	return histogram_index(value_ns < HISTOGRAM_HOUR ? value_ns : HISTOGRAM_HOUR);
 }
 
-/* All that was counted is in the buckets from first_bucket() to before end_bucket(). */
+/* All values are in the buckets from first_bucket() up to, not including, end_bucket(). */
 static size_t
 first_bucket(const struct nb_histogram *histogram)
 {
@@ -218,7 +218,7 @@ nb_histogram_merge(struct nb_histogram *into, const struct nb_histogram *from)
 static uint64_t
 count_up_to(const struct nb_histogram *histogram, size_t end)
 {
-	/* Halves of counts cannot overflow, so that the loop needs no check. */
+	/* Sums of 32-bit halves cannot overflow, so the loop needs no check. */
 	uint64_t lower = 0, upper = 0;
 	if (end > end_bucket(histogram))
 		end = end_bucket(histogram);
@@ -239,7 +239,7 @@ nb_histogram_count(const struct nb_histogram *histogram)
 uint64_t
 nb_histogram_min(const struct nb_histogram *histogram)
 {
-	/* UINT64_MAX can be a value too; then it is the maximum as well */
+	/* UINT64_MAX can be a value; then it is also the maximum */
 	return histogram->min <= histogram->max ? histogram->min : 0;
 }
 
@@ -290,7 +290,7 @@ uint64_t
 nb_histogram_percentile(const struct nb_histogram *histogram, double percent)
 {
 	uint64_t rank = rank_of(nb_histogram_count(histogram), parts_of_whole(percent));
-	/* What is in the hour's bucket may be as long as the maximum. */
+	/* Values in the hour's bucket may be as long as the maximum. */
 	size_t last = histogram_index(HISTOGRAM_HOUR);
 	uint64_t seen = 0;
 	for (size_t i = first_bucket(histogram); i < last; i++) {
@@ -309,7 +309,7 @@ nb_histogram_supports(const struct nb_histogram *histogram, double percent, uint
 	uint64_t below = parts_of_whole(percent);
 	uint64_t above = WHOLE - below;
 	uint64_t rarer = below < above ? below : above;
-	/* 0 % and 100 % have nothing on one side: no count supports them */
+	/* 0 % and 100 % have no values on one side: no count suffices */
 	uint64_t enough = rarer == 0 ? UINT64_MAX : divide_up(SUPPORT * WHOLE, rarer);
 	if (needed != NULL)
 		*needed = enough;

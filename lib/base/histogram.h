@@ -2,12 +2,12 @@
 #ifndef BASE_HISTOGRAM_H
 #define BASE_HISTOGRAM_H
 /**
- * The histogram from inside: its layout, and the counting that is inlined into
- * the worker's loop. What it promises stands in <mininb/histogram.h>.
+ * The internals of the histogram: its layout, and the counting that is inlined into the
+ * worker's loop. <mininb/histogram.h> describes its behaviour.
  *
- * Index of a value, as in HdrHistogram: values below 2048 have a bucket each;
- * above, each power of two is cut into 1024 buckets, so
- * index = shift * 1024 + (value >> shift), shift = bits of the value above 11.
+ * Index of a value, as in HdrHistogram: each value below 2048 has its own bucket. Above, each
+ * power of two is divided into 1024 buckets, so index = shift * 1024 + (value >> shift), where
+ * shift is the number of bits of the value above 11.
  */
 #include <stdbool.h>
 
@@ -19,53 +19,58 @@ enum {
 	HISTOGRAM_SUB_BITS = 11, /* 2048 >= 2 * 10^3: 3 digits */
 	HISTOGRAM_HALF = 1 << (HISTOGRAM_SUB_BITS - 1),
 	HISTOGRAM_BUCKETS = 33 * HISTOGRAM_HALF, /* up to 2^42 ns, the next above an hour */
-	HISTOGRAM_BOUNDS = 179,                  /* of nb_histogram_bound() */
-	HISTOGRAM_ALIGN = 128,                   /* lines are prefetched in pairs */
+	HISTOGRAM_BOUNDS = 179,                  /* number of nb_histogram_bound() values */
+	HISTOGRAM_ALIGN = 128,                   /* the CPU prefetches cache lines in pairs */
 };
 
-/** Longer times are counted with this one. */
+/** Longer times are counted as this one. */
 #define HISTOGRAM_HOUR UINT64_C(3600000000000)
 
 /**
- * Set in the count of a bucket with a bound inside it: whoever counts there sees
- * it in the number that was loaded anyway. The other bits are the count.
+ * Set in the count of a bucket that contains a bound. The counting code sees it in the number
+ * that it loads anyway. The other bits are the count.
  */
 #define HISTOGRAM_MARK (UINT64_C(1) << 63)
 
 /**
- * Some 270 KB, wherever the owner wants them: a worker has its own, on cache
- * lines of its own. Needs histogram_create() and no destruction.
+ * About 270 KB, placed by the owner: each worker has its own, on separate cache lines. Needs
+ * histogram_create() and no destruction.
  */
 struct nb_histogram {
-	/* 128 bits: response times of an overloaded run can pass 2^64 ns within minutes */
+	/*
+	 * 128 bits: the response times of an overloaded run can exceed 2^64 ns within minutes
+	 */
 	_Alignas(HISTOGRAM_ALIGN) uint128 sum;
 	uint64_t min; /* UINT64_MAX if empty */
 	uint64_t max;
-	uint64_t counts[HISTOGRAM_BUCKETS]; /* with marks: read by histogram_at() */
-	/* for a bound inside a bucket: how many of that bucket's values are below it */
+	uint64_t counts[HISTOGRAM_BUCKETS]; /* with marks: use histogram_at() */
+	/* for a bound inside a bucket: number of the bucket's values below the bound */
 	uint64_t below[HISTOGRAM_BOUNDS];
 };
 
-/** Make it empty and touch all its memory, so that counting never faults a page in. */
+/** Make it empty and touch all its memory, so that counting causes no page faults. */
 void
 histogram_create(struct nb_histogram *histogram);
 
-/** The rest of counting a value that fell into a marked bucket. */
+/** Complete the count of a value in a marked bucket. */
 void
 histogram_add_at_bound(struct nb_histogram *histogram, uint64_t value_ns);
 
 /**
- * Count in `into` what `from` has counted so far, which its owner may go on with meanwhile:
- * the counts; sum, minimum and maximum follow from those, in three digits.
+ * Add the current counts of `from` to `into`, while the owner of `from` may continue to count.
+ * Sum, minimum and maximum are computed from the counts, to three digits.
  */
 void
 histogram_peek(struct nb_histogram *into, const struct nb_histogram *from);
 
-/** Take off `now` all that `before` has, which becomes what `now` was. As of histogram_peek(). */
+/**
+ * Subtract `before` from `now`, and set `before` to the old `now`. Three digits, as in
+ * histogram_peek().
+ */
 void
 histogram_since(struct nb_histogram *now, struct nb_histogram *before);
 
-/** Of any value, also above an hour; then it may be >= HISTOGRAM_BUCKETS. */
+/** Bucket of any value. Above one hour it may be >= HISTOGRAM_BUCKETS. */
 static inline size_t
 histogram_index(uint64_t value)
 {
@@ -74,7 +79,7 @@ histogram_index(uint64_t value)
 	return ((size_t)shift << (HISTOGRAM_SUB_BITS - 1)) + (size_t)(value >> shift);
 }
 
-/** How many bits wide the values of that bucket are spread. */
+/** log2 of the number of values of a bucket. */
 static inline unsigned
 histogram_shift(size_t index)
 {
@@ -103,16 +108,16 @@ histogram_at(const struct nb_histogram *histogram, size_t index)
 	return histogram->counts[index] & ~HISTOGRAM_MARK;
 }
 
-/** Sum, minimum and maximum of values whose buckets alone have been counted. */
+/** Sum, minimum and maximum of values that so far were only counted in buckets. */
 struct histogram_sums {
 	uint128 sum;
-	uint64_t min, max; /* UINT64_MAX and 0: there are none */
+	uint64_t min, max; /* UINT64_MAX and 0: no values */
 };
 
 /**
- * Count a value. Its sum, minimum and maximum go to *sums, for histogram_add_sums() later. Without
- * a call or a division; the branch of the mark is taken only for values within 1/1024 of a bound
- * above 2 us.
+ * Count a value, and add its sum, minimum and maximum to *sums, for a later
+ * histogram_add_sums(). Needs no call and no division. It takes the branch of the mark only for
+ * values within 1/1024 of a bound above 2 us.
  */
 static inline void
 histogram_add_part(
@@ -122,7 +127,7 @@ histogram_add_part(
 	sums->min = value_ns < sums->min ? value_ns : sums->min;
 	sums->max = value_ns > sums->max ? value_ns : sums->max;
 	uint64_t counted = value_ns < HISTOGRAM_HOUR ? value_ns : HISTOGRAM_HOUR;
-	/* Whole for a thread that looks at it meanwhile (histogram_peek). */
+	/* Atomic, for a thread that reads it concurrently (histogram_peek). */
 	uint64_t *place = &histogram->counts[histogram_index(counted)];
 	uint64_t now = __atomic_load_n(place, __ATOMIC_RELAXED) + 1;
 	__atomic_store_n(place, now, __ATOMIC_RELAXED);
@@ -130,7 +135,7 @@ histogram_add_part(
 		histogram_add_at_bound(histogram, value_ns);
 }
 
-/** The sums of what histogram_add_part() counted. */
+/** Add the sums that histogram_add_part() collected. */
 static inline void
 histogram_add_sums(struct nb_histogram *histogram, const struct histogram_sums *sums)
 {
@@ -140,8 +145,8 @@ histogram_add_sums(struct nb_histogram *histogram, const struct histogram_sums *
 }
 
 /**
- * Count values. The sums are in registers meanwhile: in memory, each value would wait for the one
- * before to be stored and loaded again.
+ * Count values. The sums stay in registers meanwhile. In memory, each value would have to wait
+ * for the store and load of the previous sum.
  */
 static inline void
 histogram_add_block(struct nb_histogram *histogram, const uint64_t *values_ns, size_t count)
@@ -158,7 +163,7 @@ histogram_add(struct nb_histogram *histogram, uint64_t value_ns)
 	histogram_add_block(histogram, &value_ns, 1);
 }
 
-/** The same value so many times, at least once. */
+/** Count the same value `times` times, at least once. */
 static inline void
 histogram_add_times(struct nb_histogram *histogram, uint64_t value_ns, uint64_t times)
 {
@@ -173,7 +178,7 @@ histogram_add_times(struct nb_histogram *histogram, uint64_t value_ns, uint64_t 
 		histogram_add_at_bound(histogram, value_ns);
 }
 
-/** 0: too few samples support that percentile. */
+/** The percentile, or 0 if there are too few samples for it. */
 static inline uint64_t
 histogram_supported(const struct nb_histogram *histogram, double percent)
 {

@@ -2,17 +2,17 @@
 /*
  * A histogram as text: HdrHistogram's encoding V2, compressed, in base64.
  *
- * base64( cookie, length, zlib( header, counts ) ), integers big-endian. The
- * header: cookie, length of the counts, offset of the first bucket, digits (4
- * bytes each), lowest and highest value, ratio (8 bytes each). Then the counts in
- * the order of their buckets, each as a zigzag LEB128 (at most 9 bytes, the ninth
- * of 8 bits); -n stands for n empty buckets. A single empty bucket is written as
- * 0 by some and as -1 by others: both are read.
+ *     base64( cookie, length, zlib( header, counts ) )
  *
- * What is read may come from anywhere, so nothing in it is believed: no size in
- * it decides an allocation, an index is checked before it is used, and the
- * counts' total has to fit. Other histograms may reach beyond an hour; theirs
- * are then counted in the hour's bucket, as when counting.
+ * Integers are big-endian. The header has the cookie, the length of the counts, the offset of
+ * the first bucket and the digits (4 bytes each); the lowest and highest value and the ratio (8
+ * bytes each). The counts follow in the order of their buckets. Each is a zigzag LEB128 number
+ * (at most 9 bytes, the ninth with 8 bits); -n stands for n empty buckets. Some programs write
+ * a single empty bucket as 0, others as -1: mininb reads both.
+ *
+ * The input is untrusted. None of its sizes decides an allocation, each index is checked before
+ * its use, and the total of the counts must not overflow. Histograms of other programs may
+ * exceed one hour; these values are counted in the hour's bucket, as in histogram_add().
  */
 #include "base/histogram.h"
 
@@ -23,7 +23,7 @@
 #include "base/error.h"
 
 enum {
-	COOKIE = 0x1c849313, /* base 0x1c849303, 0x10: words of the V2 kind */
+	COOKIE = 0x1c849313, /* base 0x1c849303, 0x10: word size of V2 */
 	COOKIE_COMPRESSED = 0x1c849314,
 	DIGITS = 3,
 	OUTER_SIZE = 8, /* cookie, length */
@@ -32,8 +32,8 @@ enum {
 	OTHERS_BUCKETS = 54 * HISTOGRAM_HALF, /* up to 2^63 */
 	PAYLOAD_MAX = OTHERS_BUCKETS * LEB128_MAX,
 	INFLATED_MAX = HEADER_SIZE + PAYLOAD_MAX,
-	DEFLATE_RATIO_MAX = 1032, /* zlib's technical notes: 258 bytes from two bits */
-	/* zlib adds less than 0.1 % + 13 bytes to what it cannot compress */
+	DEFLATE_RATIO_MAX = 1032, /* technical notes of zlib: 258 bytes from two bits */
+	/* zlib adds less than 0.1 % + 13 bytes to incompressible data */
 	BINARY_MAX = OUTER_SIZE + INFLATED_MAX + INFLATED_MAX / 512 + 64,
 	TEXT_MAX = (BINARY_MAX + 2) / 3 * 4,
 };
@@ -71,7 +71,7 @@ put_leb128(unsigned char *to, uint64_t value)
 	return size;
 }
 
-/* Bytes used; 0 if they end within the number. */
+/* Number of bytes used; 0 if the input ends within the number. */
 static size_t
 get_leb128(const unsigned char *from, size_t available, uint64_t *value)
 {
@@ -111,7 +111,7 @@ base64_encode(char *to, const unsigned char *from, size_t size)
 	*to = '\0';
 }
 
-/* `to` has room for size / 4 * 3 bytes. Returns how many there are, -1 if it is not base64. */
+/* `to` has room for size / 4 * 3 bytes. Returns the number of bytes, -1 if it is not base64. */
 static long
 base64_decode(unsigned char *to, const char *from, size_t size)
 {
@@ -142,7 +142,7 @@ encode_counts(unsigned char *to, const struct nb_histogram *histogram)
 {
 	size_t end = HISTOGRAM_BUCKETS;
 	while (end > 1 && histogram_at(histogram, end - 1) == 0)
-		end--; /* one stays, since some readers want at least one */
+		end--; /* keep one, because some readers require it */
 	size_t size = 0;
 	for (size_t i = 0; i < end;) {
 		size_t run = 0;
@@ -229,7 +229,7 @@ check_header(const unsigned char *header, size_t payload_size)
 	return NB_OK;
 }
 
-/* Count `count` values that are somewhere in a bucket, also one that we have not. */
+/* Count `count` values of a bucket, which may be beyond our last one. */
 static void
 add_bucket(struct nb_histogram *histogram, size_t index, uint64_t count)
 {
@@ -260,7 +260,7 @@ decode_counts(struct nb_histogram *histogram, const unsigned char *from, size_t 
 		if (buckets > OTHERS_BUCKETS - index)
 			return bad("it has too many buckets");
 		if ((zigzag & 1) == 0 && magnitude > 0) {
-			total += magnitude; /* both were below 2^63 */
+			total += magnitude; /* both are below 2^63 */
 			if (total >= HISTOGRAM_MARK)
 				return bad("it counts 2^63 values or more");
 			add_bucket(histogram, index, magnitude);
@@ -270,7 +270,7 @@ decode_counts(struct nb_histogram *histogram, const unsigned char *from, size_t 
 	return NB_OK;
 }
 
-/* Decompress it and check the header; *payload_size is without the header. */
+/* Decompress the text and check the header. *payload_size excludes the header. */
 static int
 inflate_binary(unsigned char *inflated, size_t room, size_t *payload_size,
 	const unsigned char *binary, size_t size)
@@ -293,7 +293,7 @@ inflate_binary(unsigned char *inflated, size_t room, size_t *payload_size,
 	return check_header(inflated, *payload_size);
 }
 
-/* Both pieces of work space are the caller's; `binary` has room for the text's bytes. */
+/* The caller owns both buffers; `binary` has room for `length` bytes. */
 static int
 decode_within(struct nb_histogram **out, const char *text, size_t length, unsigned char *binary,
 	unsigned char *inflated, size_t inflated_room)

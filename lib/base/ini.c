@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rejected: libinih, which Debian builds for lines of at most 200 bytes: it cuts longer ones and
- * takes the rest for another line, and a schedule of rates or a list of CPUs is soon longer.
- * Rejected: comments after a value, for which a '#' in a path would need escapes.
+ * Rejected: libinih. Debian builds it for lines of at most 200 bytes. It cuts longer lines and
+ * parses the rest as another line; a rate schedule or a list of CPUs can be longer. Rejected:
+ * comments after a value, because a '#' in a path would then need escapes.
  */
 #include "base/ini.h"
 

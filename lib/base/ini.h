@@ -2,19 +2,19 @@
 #ifndef BASE_INI_H
 #define BASE_INI_H
 /**
- * INI files: "[section]" and "key = value", one a line.
+ * INI files: "[section]" and "key = value", one per line.
  *
- * Blanks around a name, a key and a value are not part of it. A line whose first character,
- * blanks apart, is '#' or ';' is a comment; elsewhere these two are ordinary characters,
- * because a value may contain them. A value may be empty. There are no escapes, quotes or
- * continued lines. The rest is in base/lines.h.
+ * Blanks around a name, a key and a value are not part of it. A line whose first character
+ * after blanks is '#' or ';' is a comment. Elsewhere these two are ordinary characters, because
+ * a value may contain them. A value may be empty. It does not support escapes, quotes or
+ * continuation lines. base/lines.h describes the rest.
  */
 #include <mininb/mininb.h>
 
-/** A section that begins, or an assignment. All texts are lent for the call. */
+/** The start of a section, or an assignment. All texts are valid during the call. */
 struct ini_line {
 	size_t number;       /* from 1 up */
-	const char *section; /* NULL: none has begun */
+	const char *section; /* NULL: no section has begun */
 	const char *key;     /* NULL: this line begins the section */
 	const char *value;
 };
@@ -25,7 +25,7 @@ typedef int (*ini_fn)(void *arg, const struct ini_line *line);
 NB_MUST_CHECK int
 ini_read(const char *path, ini_fn fn, void *arg);
 
-/** The same of `size` bytes, which are cut up; text[size] is written to, too. */
+/** Same for `size` bytes of text, which is modified; text[size] is written to, too. */
 NB_MUST_CHECK int
 ini_parse(const char *file, char *text, size_t size, ini_fn fn, void *arg);
 

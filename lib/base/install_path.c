@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Engines and workloads are searched in the build tree if the program runs from there, so that a
- * build can be tried without installing it. The program's own file decides and not the working
- * directory, which must not change what is measured.
+ * mininb searches engines and workloads in the build directory if it runs from there, so a
+ * build works without an installation. The path of the program decides, not the working
+ * directory, which must not affect measurements.
  */
 #include "base/install_path.h"
 

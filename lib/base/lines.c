@@ -55,7 +55,7 @@ lines_parse(const char *path, char *text, size_t size, lines_fn fn, void *arg)
 	return rc;
 }
 
-/** All of an open file, with room for a byte more. */
+/** Read a whole file, and leave room for one more byte. */
 static int
 read_all(int fd, const char *path, char **text, size_t *size)
 {

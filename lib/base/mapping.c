@@ -27,12 +27,12 @@ enum { MAPPINGS = 160, PATH_SIZE = 512 }; /* a trace for each group, and the key
 struct mapping {
 	uint32_t is_used; /* atomic */
 	uintptr_t begin;
-	uintptr_t end; /* atomic; 0: not whole */
+	uintptr_t end; /* atomic; 0: not complete */
 	char path[PATH_SIZE];
 };
 
 static struct mapping mappings[MAPPINGS];
-static const struct mapping *lost; /* atomic; stays taken for good */
+static const struct mapping *lost; /* atomic; its entry is never reused */
 
 void
 mapping_add(const void *data, size_t size, const char *path)

@@ -2,28 +2,30 @@
 #ifndef BASE_MAPPING_H
 #define BASE_MAPPING_H
 /**
- * Mapped files: what happens if one is cut short while it is read, or its disk fails. Reading
- * then raises SIGBUS, and the handler of that signal has to call mapping_mend().
+ * Handles mapped files that are truncated while they are read, or whose disk fails. A read then
+ * raises SIGBUS, and the handler of that signal must call mapping_mend().
  */
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Watch [data, data + size) of the file `path`. Any thread; beyond a limit without effect. */
+/**
+ * Register [data, data + size) of the file `path`. Any thread; no effect if the table is full.
+ */
 void
 mapping_add(const void *data, size_t size, const char *path);
 
-/** Call it before munmap(), also for data that was not added. */
+/** Call it before munmap(), also for data that was not registered. */
 void
 mapping_remove(const void *data);
 
 /**
- * In a signal handler: if `address` is in one of them, put zeros there and after it, ask all long
- * calls to stop, and return true: the thread can go on.
+ * For a signal handler: if `address` is in a registered file, replace the rest of the file by
+ * zeros from there, request a stop, and return true: the thread can continue.
  */
 bool
 mapping_mend(void *address);
 
-/** The file that was cut short since the program began; NULL: none. */
+/** The file that was truncated since the program began; NULL: none. */
 const char *
 mapping_lost(void);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * "leveldbb" was meant to be "leveldb".
+ * Suggests "leveldb" for "leveldbb".
  *
- * The distance counts letters inserted, left out, replaced, or swapped with
- * their neighbour (optimal string alignment: Damerau, CACM 7(3), 1964, by the
- * recurrence of Wagner and Fischer, JACM 21(1), 1974). Upper and lower case are
- * one. A candidate is near if less than a third of the longer word, or one
- * letter of a short one, is wrong: beyond that a suggestion is a guess, and a
- * wrong one is worse than none.
+ * The distance is the number of inserted, deleted, replaced or transposed adjacent letters
+ * (optimal string alignment: Damerau, CACM 7(3), 1964, with the recurrence of Wagner and
+ * Fischer, JACM 21(1), 1974). Case is ignored. A candidate is near if less than a third of the
+ * longer word is wrong, or one letter of a short word. Beyond that a suggestion is a guess, and
+ * a wrong one is worse than none.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -17,8 +16,8 @@
 #include "base/error.h"
 
 enum {
-	WORD_MAX = 64, /* no name of ours is longer */
-	LIST_MAX = 320 /* a longer list helps nobody */
+	WORD_MAX = 64, /* longer than all names of mininb */
+	LIST_MAX = 320 /* longer lists are not printed */
 };
 
 static char
@@ -39,11 +38,13 @@ smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Both at most WORD_MAX long. */
+/* Both words have at most WORD_MAX letters. */
 static size_t
 distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
-	/* row[i % 3][j] is the distance of the first i letters of a to the first j of b */
+	/*
+	 * row[i % 3][j] is the distance between the first i letters of a and the first j of b
+	 */
 	size_t rows[3][WORD_MAX + 1];
 	for (size_t j = 0; j <= b_size; j++)
 		rows[0][j] = j;
@@ -62,14 +63,14 @@ distance(const char *a, size_t a_size, const char *b, size_t b_size)
 	return rows[a_size % 3][b_size];
 }
 
-/* The distance from which on two words are not near. */
+/* The smallest distance at which two words are not near. */
 static size_t
 far_from(size_t a_size, size_t b_size)
 {
 	size_t longer = a_size > b_size ? a_size : b_size;
 	size_t shorter = smaller(a_size, b_size);
 	size_t wrong = longer < 6 ? 1 : (longer - 1) / 3;
-	return smaller(wrong + 1, shorter); /* something has to be right */
+	return smaller(wrong + 1, shorter); /* at least one letter must match */
 }
 
 const char *

@@ -33,7 +33,7 @@ process_take_signals_back(void)
 {
 	static const int signals[] = {
 		SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGABRT};
-	enum { REQUESTS = 4 /* of them ask to stop */ };
+	enum { REQUESTS = 4 /* number of signals that request a stop */ };
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		struct sigaction action;
 		/* A sanitizer's handlers report more than the default. */
@@ -75,10 +75,10 @@ void
 process_return_to_directory(void)
 {
 	if (directory >= 0 && fchdir(directory) != 0)
-		return; /* its rights were taken away: nothing can be done about that */
+		return; /* no permission any more: nothing can be done */
 }
 
-/** Until the process of `pidfd` has ended, a signal comes, or so much time has passed. */
+/** Wait until the process of `pidfd` has ended, a signal arrives, or most_ns has passed. */
 static void
 wait_a_while(int pidfd, uint64_t most_ns)
 {
@@ -114,7 +114,7 @@ process_kill(pid_t pid, int *status)
 {
 	kill(pid, SIGKILL);
 	pid_t seen;
-	do /* past the stops of one that is traced, too */
+	do /* a traced process may stop before it ends */
 		seen = waitpid(pid, status, 0);
 	while (seen < 0 ? errno == EINTR : WIFSTOPPED(*status));
 }
@@ -158,7 +158,7 @@ copy_range(int to, int from, off_t at, off_t size)
 			copied = pread(from, buf,
 				(size_t)size < sizeof(buf) ? (size_t)size : sizeof(buf), in);
 			if (copied <= 0)
-				return copied < 0 ? -1 : 0; /* it became shorter */
+				return copied < 0 ? -1 : 0; /* it was truncated */
 			copied = pwrite(to, buf, (size_t)copied, out);
 			if (copied < 0)
 				return -1;

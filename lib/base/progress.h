@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
-/** What a long call reports while it works, and whether it has to stop. */
+/** Progress reports of a long call, and its check for a stop. */
 #include "base/clock.h"
 #include "base/error.h"
 
 struct progress {
-	nb_progress_fn fn; /* NULL: nobody asks */
+	nb_progress_fn fn; /* NULL: no reports */
 	void *arg;
 	const char *what;
 	uint64_t total; /* 0: unknown */

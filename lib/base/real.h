@@ -2,20 +2,20 @@
 #ifndef BASE_REAL_H
 #define BASE_REAL_H
 /**
- * log, exp and similar functions that give the same bits on every machine.
+ * log, exp and similar functions with bit-identical results on every machine.
  *
- * What is drawn from random words belongs to a stream that must be equal everywhere,
- * and a draw is cut to a whole number: a last bit that differs moves some draw in 10^10
- * to its neighbour. The C library's functions do differ in it, from release to release
- * and from one processor to the next (with and without fused multiply-add). These use
- * + - * / alone, which IEEE 754 rounds in one way; the library is built with
- * -ffp-contract=off for that. Being inline, they also overlap in a loop, where calls do
- * not. The relative error of each is below 2^-50 (tests/test_real.c, against mpmath).
+ * Draws from random words belong to a stream that must be equal everywhere. A draw is truncated
+ * to an integer, so a difference in the last bit changes about one draw in 10^10. The C
+ * library's functions do differ there, between releases and between processors (with and
+ * without fused multiply-add). The functions here use only + - * /, whose rounding IEEE 754
+ * defines; the library is compiled with -ffp-contract=off for that. They are inline and overlap
+ * in a loop; calls do not. The relative error of each is below 2^-50 (tests/test_real.c,
+ * against mpmath).
  *
- * log: the series of the inverse hyperbolic tangent, log m = 2 artanh((m-1)/(m+1))
- * (Abramowitz and Stegun 4.1.27), with m between sqrt(1/2) and sqrt(2). exp: the series
- * of exp (4.2.1) with an argument of at most log(2)/2. Rejected: minimax polynomials,
- * shorter by a term or two, whose coefficients cannot be checked by eye.
+ * log: the series of the inverse hyperbolic tangent, log m = 2 artanh((m-1)/(m+1)) (Abramowitz
+ * and Stegun 4.1.27), with m between sqrt(1/2) and sqrt(2). exp: the series of exp (4.2.1) with
+ * an argument of at most log(2)/2. Rejected: minimax polynomials. They are shorter by a term or
+ * two, but their coefficients cannot be checked by eye.
  */
 #include <float.h>
 #include <math.h>
@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* log 2, the first part with 32 bits: times an exponent it is exact. */
+/* log 2. The high part has 32 bits, so its product with an exponent is exact. */
 #define REAL_LN2_HIGH 0x1.62e42fep-1
 #define REAL_LN2_LOW 0x1.f473de6af278fp-30
 
@@ -44,8 +44,8 @@ real_of_bits(uint64_t bits)
 }
 
 /**
- * (2 artanh s) / s - 2 with z = s^2 up to 0.0295, where the first term left out is
- * 2/21 z^10 < 2^-55. In pairs, so that it is not one long chain.
+ * (2 artanh s) / s - 2 with z = s^2 up to 0.0295. The first omitted term is 2/21 z^10 < 2^-55.
+ * Computed in pairs, to shorten the dependency chain.
  */
 static inline double
 real_artanh_rest(double z)
@@ -64,19 +64,19 @@ real_log_near_1(double f)
 	return 2 * s + s * real_artanh_rest(s * s);
 }
 
-/** log(x 2^shift), x finite and at least DBL_MIN. Without a branch: loops of it are vectorised. */
+/** log(x 2^shift), x finite and at least DBL_MIN. Without a branch, so loops are vectorised. */
 static inline double
 real_log_normal(double x, double shift)
 {
 	uint64_t bits = real_bits(x);
-	/* the exponent + 1023, which in the last bits of 2^52 is added to that number */
+	/* biased exponent; added to 2^52 below by setting the last bits */
 	uint64_t biased = (bits - UINT64_C(0x3fe6a09e667f3bcd) + (UINT64_C(1023) << 52)) >> 52;
 	double e = real_of_bits(biased | UINT64_C(0x433) << 52) - (0x1p52 + 1023) + shift;
-	double m = real_of_bits(bits - ((biased - 1023) << 52)); /* from sqrt(1/2) on */
+	double m = real_of_bits(bits - ((biased - 1023) << 52)); /* at least sqrt(1/2) */
 	return e * REAL_LN2_HIGH + (e * REAL_LN2_LOW + real_log_near_1(m - 1));
 }
 
-/** x >= 0 and finite; of 0, -infinity. */
+/** log x for finite x >= 0; -infinity for 0. */
 static inline double
 real_log(double x)
 {
@@ -85,7 +85,7 @@ real_log(double x)
 	return x == 0 ? -(double)INFINITY : real_log_normal(x * 0x1p64, -64);
 }
 
-/** log(1 + x), x > -1, without loss near 0. */
+/** log(1 + x), x > -1, without cancellation near 0. */
 static inline double
 real_log1p(double x)
 {
@@ -93,7 +93,7 @@ real_log1p(double x)
 	return is_near ? real_log_near_1(x) : real_log(1 + x);
 }
 
-/** (exp r - 1 - r) for |r| <= log(2)/2, where the first term left out is r^14/14! < 2^-57. */
+/** exp r - 1 - r for |r| <= log(2)/2. The first omitted term is r^14/14! < 2^-57. */
 static inline double
 real_exp_rest(double r)
 {
@@ -105,11 +105,11 @@ real_exp_rest(double r)
 	return r2 * (a + r4 * (b + r4 * c));
 }
 
-/** x from -708 to 709. Without a branch, as real_log_normal(). */
+/** exp x for x from -708 to 709. Without a branch, like real_log_normal(). */
 static inline double
 real_exp_normal(double x)
 {
-	/* adding it leaves the nearest whole number in the last bits */
+	/* its addition leaves the nearest integer in the last bits */
 	const double rounder = 0x1.8p52;
 	double shifted = x * 0x1.71547652b82fep0 + rounder; /* 1 / log 2 */
 	double k = shifted - rounder;
@@ -118,7 +118,7 @@ real_exp_normal(double x)
 	return scale * (1 + (r + real_exp_rest(r)));
 }
 
-/** 0 below -708, infinity above 709. */
+/** exp x: 0 below -708, infinity above 709. */
 static inline double
 real_exp(double x)
 {
@@ -127,7 +127,7 @@ real_exp(double x)
 	return x > 0 ? (double)INFINITY : x < 0 ? 0 : x;
 }
 
-/** exp(x) - 1 without loss near 0. */
+/** exp(x) - 1 without cancellation near 0. */
 static inline double
 real_expm1(double x)
 {
@@ -135,7 +135,7 @@ real_expm1(double x)
 	return is_near ? x + real_exp_rest(x) : real_exp(x) - 1;
 }
 
-/** x^y, x >= 0. The error grows with |y log x|, some units of the last place for each. */
+/** x^y, x >= 0. The error grows with |y log x|, by some units of the last place per unit. */
 static inline double
 real_pow(double x, double y)
 {

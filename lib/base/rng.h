@@ -2,15 +2,14 @@
 #ifndef BASE_RNG_H
 #define BASE_RNG_H
 /**
- * Random numbers: xoshiro256**, seeded by splitmix64. Equal on every machine for
- * equal seeds, 2^256-1 long, not for secrets. A generator is of one thread.
+ * Random numbers: xoshiro256**, seeded by splitmix64. Equal seeds give equal numbers on every
+ * machine. The period is 2^256-1. Not for secrets. One thread at a time may use a generator.
  *
- * xoshiro256**: Blackman and Vigna, "Scrambled Linear Pseudorandom Number
- * Generators", ACM TOMS 47 (2021), section 5 and the table of its constants.
- * splitmix64: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
- * Generators", OOPSLA 2014, figure 16 with Stafford's mixer 13. The authors of
- * the former recommend the latter for seeding: nearby seeds, 0 among them, give
- * states that are neither zero nor alike.
+ * xoshiro256**: Blackman and Vigna, "Scrambled Linear Pseudorandom Number Generators", ACM TOMS
+ * 47 (2021), section 5 and the table of its constants. splitmix64: Steele, Lea and Flood, "Fast
+ * Splittable Pseudorandom Number Generators", OOPSLA 2014, figure 16 with Stafford's mixer 13.
+ * Blackman and Vigna recommend splitmix64 for seeding: similar seeds, including 0, give
+ * dissimilar states that are not zero.
  */
 #include <stdint.h>
 
@@ -20,7 +19,9 @@ struct rng {
 	uint64_t s[4];
 };
 
-/** The mixer of splitmix64 alone: a bijection in which each bit moves half of all. */
+/**
+ * The mixer of splitmix64: a bijection in which each input bit changes half of the output bits.
+ */
 static inline uint64_t
 splitmix64_mix(uint64_t z)
 {
@@ -29,7 +30,10 @@ splitmix64_mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
-/** The x of which this is x ^ x >> shift. The upper bits are right, each round doubles them. */
+/**
+ * The inverse of x ^ x >> shift. The upper `shift` bits are right at first; each round doubles
+ * them.
+ */
 static inline uint64_t
 rng_unshift(uint64_t x, unsigned shift)
 {
@@ -38,7 +42,7 @@ rng_unshift(uint64_t x, unsigned shift)
 	return x;
 }
 
-/** The inverse of splitmix64_mix(): its factors' inverses mod 2^64. */
+/** The inverse of splitmix64_mix(), with the inverses of its factors mod 2^64. */
 static inline uint64_t
 splitmix64_unmix(uint64_t z)
 {
@@ -50,7 +54,7 @@ splitmix64_unmix(uint64_t z)
 static inline uint64_t
 splitmix64_next(uint64_t *state)
 {
-	*state += UINT64_C(0x9e3779b97f4a7c15); /* 2^64 over the golden ratio, odd */
+	*state += UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio, odd */
 	return splitmix64_mix(*state);
 }
 
@@ -84,11 +88,11 @@ rng_next(struct rng *rng)
 }
 
 /**
- * One of 0..n-1, each exactly as likely as the others; n > 0.
+ * A uniform number 0..n-1; n > 0.
  *
- * Lemire, "Fast Random Integer Generation in an Interval", ACM TOMACS 29 (2019),
- * algorithm 5: the high half of a product, drawn again in the few cases that
- * would favour some results. The division is met only when one of them is near.
+ * Lemire, "Fast Random Integer Generation in an Interval", ACM TOMACS 29 (2019), algorithm 5:
+ * takes the high half of a product, and draws again in the rare cases that would favour some
+ * results. It divides only if such a case is near.
  */
 static inline uint64_t
 rng_below(struct rng *rng, uint64_t n)

@@ -2,11 +2,10 @@
 #ifndef BASE_STATS_H
 #define BASE_STATS_H
 /**
- * Statistics of two small samples: whether they differ, by how much, and how sure that is.
- * A value is what one repetition gave; none of this looks inside a repetition.
+ * Statistics of two small samples: whether they differ, by how much, and with which confidence.
+ * Each value is the result of one repetition.
  *
- * Nothing is assumed of how the values are distributed but that the repetitions are
- * independent. Not for NaN.
+ * The repetitions must be independent; their distribution does not matter. Not for NaN.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,62 +13,65 @@
 
 #include <mininb/mininb.h>
 
-/** In place, ascending. */
+/** Sort in place, ascending. */
 void
 stats_sort(double *values, size_t count);
 
-/** Of sorted values; the mean of the middle two of an even number. 0 if there are none. */
+/**
+ * The median of sorted values; for an even number the mean of the middle two. 0 without values.
+ */
 double
 stats_median(const double *sorted, size_t count);
 
 /**
- * The values between which the median of the whole population lies with the wanted confidence, or
- * more: the i-th smallest and the i-th largest (Conover, Practical Nonparametric Statistics, 3.2).
- * Returns the confidence that they have; with too few values they are the least and the largest,
- * and it is less. Of at least one sorted value.
+ * Confidence interval of the population median: the i-th smallest and the i-th largest value
+ * (Conover, Practical Nonparametric Statistics, 3.2). The confidence is at least `wanted`, and
+ * is returned. With too few values the interval goes from the smallest to the largest value,
+ * and the confidence is lower. Needs at least one value; values are sorted.
  */
 double
 stats_median_interval(
 	double *low, double *high, const double *sorted, size_t count, double wanted);
 
-/** Median of the distances from the median, as they are: not scaled to a normal distribution. */
+/** Median absolute deviation from the median, not scaled to a normal distribution. */
 NB_MUST_CHECK int
 stats_mad(double *mad, const double *sorted, size_t count);
 
-/** Mann and Whitney's test of whether one sample tends to have the larger values. */
+/** Mann-Whitney test of whether one sample tends to have the larger values. */
 struct stats_test {
-	double u;      /* pairs in which the second sample's value is the larger, ties half */
+	double u;      /* pairs where the second sample's value is larger; ties count half */
 	double p;      /* two-sided */
-	bool is_exact; /* else by the normal approximation */
+	bool is_exact; /* else computed by the normal approximation */
 };
 
-/** Each count at least 1. */
+/** Each count is at least 1. */
 NB_MUST_CHECK int
 stats_mann_whitney(struct stats_test *out, const double *first, size_t first_count,
 	const double *second, size_t second_count);
 
-/** The least p that two samples of such sizes can have: that of samples without overlap. */
+/** The smallest possible p of two samples of these sizes: that of samples without overlap. */
 double
 stats_least_p(size_t first_count, size_t second_count);
 
-/** How many values both samples need so that a p below 1 - confidence is possible at all. */
+/** Minimum size of both samples for which a p below 1 - confidence is possible. */
 size_t
 stats_least_count(double confidence);
 
-/** How the interval of a ratio was found. */
+/** Method that computed the interval of a ratio. */
 enum { STATS_NONE, STATS_ORDER, STATS_BOOTSTRAP };
 
 /** second / first. */
 struct stats_ratio {
-	double ratio;     /* Hodges and Lehmann's estimate, on logarithms */
-	double low, high; /* of its interval; the ratio itself if there is none */
-	double confidence; /* that the interval has; 0: there is none, with one value on a side */
+	double ratio;      /* Hodges-Lehmann estimate, on logarithms */
+	double low, high;  /* ends of the interval; the ratio itself without one */
+	double confidence; /* of the interval; 0: no interval, a sample has one value */
 	uint32_t method;   /* STATS_* */
 };
 
 /**
- * All values above 0, each count at least 1. `confidence` is what the interval should have;
- * where there are too few values for it, it is the widest that there is, with less.
+ * Ratio of two samples. All values are above 0; each count is at least 1. `confidence` is the
+ * wanted confidence of the interval. With too few values, the interval is the widest possible
+ * one and has less.
  */
 NB_MUST_CHECK int
 stats_ratio(struct stats_ratio *out, const double *first, size_t first_count,

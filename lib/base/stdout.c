@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An engine, or a library below it, may print, and a line of it in the middle of a result that
- * goes to standard output makes that unreadable. So the results get a descriptor of their own,
- * which no exec() hands on, and descriptor 1 is from then on that of standard error.
+ * An engine or one of its libraries may print. A line of it in the middle of a result on
+ * standard output would make the result unreadable. So results use their own descriptor, which
+ * exec() closes, and descriptor 1 then refers to standard error.
  *
- * Rejected: to put the descriptors back around what mininb itself prints. Engines have threads,
- * which would print meanwhile.
+ * Rejected: to restore the descriptors while mininb itself prints, because threads of an engine
+ * could print meanwhile.
  */
 #include "base/stdout.h"
 
@@ -22,7 +22,7 @@
 static FILE *kept;
 static char kept_path[32];
 
-/** A descriptor that cannot be written to gets a stream that says so at the first write. */
+/** For a read-only descriptor, returns a stream whose first write fails. */
 static FILE *
 open_stream(int fd)
 {
@@ -46,7 +46,7 @@ nb_keep_stdout(void)
 			close(fd);
 		return rc;
 	}
-	setvbuf(stdout, NULL, _IOLBF, 0); /* as usual for standard error */
+	setvbuf(stdout, NULL, _IOLBF, 0); /* as is usual for standard error */
 	snprintf(kept_path, sizeof(kept_path), "/proc/self/fd/%d", fd);
 	kept = file;
 	return NB_OK;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef BASE_STDOUT_H
 #define BASE_STDOUT_H
-/** Standard output, apart from what engines print. */
+/** Standard output, separated from output of engines. */
 
 /**
- * The name by which to open `path`. It is another one if the path names standard output
- * ("/dev/stdout") and nb_keep_stdout() has moved that.
+ * The path to open for `path`. It differs from `path` if that names standard output
+ * ("/dev/stdout") and nb_keep_stdout() has moved it.
  */
 const char *
 stdout_path(const char *path);

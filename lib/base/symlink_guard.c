@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * In a directory like /tmp every user can make a link or a directory with the name of a file that
- * another user is about to write, and so choose where that file goes. Separate from aside.c,
- * because the recorder of syncs cannot use code that syncs.
+ * In a directory like /tmp every user can create a link or a directory with the name of a file
+ * that another user is about to write, and so redirect that file. This code is separate from
+ * atomic_file.c because the recorder of syncs cannot use code that syncs.
  */
 #include "base/symlink_guard.h"
 
@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 
-enum { LINKS_MAX = 40 }; /* as many as the kernel follows */
+enum { LINKS_MAX = 40 }; /* limit of the kernel */
 
 char *
 symlink_read(const char *at)
@@ -33,7 +33,10 @@ symlink_read(const char *at)
 	return asprintf(&next, "%.*s%s", prefix, at, target) < 0 ? NULL : next;
 }
 
-/** Of a user who is neither you nor root nor the directory's owner, where all may write. */
+/**
+ * Whether `at` is in a directory writable by everyone, and its owner is not you, root or the
+ * directory's owner.
+ */
 static bool
 is_planted(const char *at, const struct stat *st)
 {
@@ -46,7 +49,7 @@ is_planted(const char *at, const struct stat *st)
 	return is_bad;
 }
 
-/** Cut slashes off its end, because lstat() would follow a link before them. */
+/** Remove slashes at the end, because lstat() follows a link before a slash. */
 static const char *
 trim(char *path)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef BASE_SYMLINK_GUARD_H
 #define BASE_SYMLINK_GUARD_H
-/** Guards against symbolic links and files that another user has put at a path. */
+/** Protection against symbolic links and files that another user created at a path. */
 #include <mininb/mininb.h>
 
 /**
@@ -11,7 +11,7 @@
 NB_MUST_CHECK int
 symlink_check(const char *path);
 
-/** Where the link `at` leads, one step; NULL: it is not a link. Yours to free(). */
+/** The target of the link `at`, one step; NULL: not a link. Yours to free(). */
 char *
 symlink_read(const char *at);
 

@@ -24,11 +24,11 @@
 
 #include "base/error.h"
 
-enum { DEPTH_MAX = 128 }; /* each one holds a descriptor; engines need some three */
+enum { DEPTH_MAX = 128 }; /* each level holds a descriptor; engines use about three */
 
 enum { DIRECTORY_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
-/** What must be equal of a directory and one in it. */
+/** Identifies the mount of a directory. */
 struct mount {
 	uint64_t number;
 	uint32_t major, minor;
@@ -54,17 +54,17 @@ is_same_mount(int fd, int other)
 		a.major == b.major && a.minor == b.minor;
 }
 
-/** 0, or an errno. Takes `fd` over. */
+/** Returns 0 or an errno. Closes `fd`. */
 static int
 empty(int fd, unsigned depth);
 
-/** 0, or an errno; that it has gone meanwhile is fine. */
+/** Returns 0 or an errno. A missing entry is not an error. */
 static int
 remove_entry(int dir, const char *name, unsigned depth)
 {
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
 		return 0;
-	if (errno != EISDIR && errno != EPERM) /* Linux says the first, POSIX the second */
+	if (errno != EISDIR && errno != EPERM) /* EISDIR on Linux, EPERM by POSIX */
 		return errno;
 	int cause = errno;
 	int fd = openat(dir, name, DIRECTORY_FLAGS);
@@ -113,7 +113,7 @@ empty(int fd, unsigned depth)
 int
 tree_empty(int fd, const char *path)
 {
-	int own = openat(fd, ".", DIRECTORY_FLAGS); /* one with a place of its own */
+	int own = openat(fd, ".", DIRECTORY_FLAGS); /* a descriptor with its own offset */
 	int error = own < 0 ? errno : empty(own, 0);
 	if (error == 0)
 		return NB_OK;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef BASE_TREE_H
 #define BASE_TREE_H
-/** Remove what is in a directory, and nothing that is not. */
+/** Removes the content of a directory and nothing outside. */
 #include <mininb/mininb.h>
 
 /**
- * All that is in the directory that `fd` is of. A symbolic link is removed as such; where
- * something is mounted is a failure. `path` is for the text.
+ * Remove all content of the directory `fd`. A symbolic link is removed, not followed. A mount
+ * point is a failure. `path` is for the message.
  */
 NB_MUST_CHECK int
 tree_empty(int fd, const char *path);
 
-/** nb_tree_remove() whose failure does not matter: what stays is in a scratch directory. */
+/** nb_tree_remove() for a scratch directory: a failure is ignored. */
 void
 tree_drop(const char *path);
 

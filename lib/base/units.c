@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counts, sizes and times, read and written.
+ * Parses and formats counts, sizes and times.
  *
- * What is read is exact: "2.5M" is 25 * 10^5 in integers and never passes
- * through a double, which would make 2^53 + 1 its neighbour. "1.5" of something
- * that has no halves is refused and not rounded. strtoull is not used: it takes
- * "-1" for 2^64 - 1, skips blanks, and reads 0x10 and 010 in other bases. Only
- * nb_parse_real() needs strtod, in the C locale and after the text is known to
- * be a plain decimal number.
+ * Parsing is exact: "2.5M" is 25 * 10^5 in integers. A double could not represent 2^53 + 1.
+ * "1.5" of an indivisible unit is an error and is not rounded. strtoull is not used: it parses
+ * "-1" as 2^64 - 1, skips blanks, and accepts 0x10 and 010 in other bases. Only nb_parse_real()
+ * needs strtod. It uses the C locale, after a check that the text is a plain decimal number.
  */
 #include "base/units.h"
 
@@ -24,18 +22,18 @@
 #include "base/error.h"
 #include "base/uint128.h"
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
 struct suffix {
 	const char *text;
 	uint64_t factor;
-	bool is_alias; /* understood, but not advertised */
+	bool is_alias; /* accepted, but not listed in messages */
 };
 
 struct kind {
 	const struct suffix *suffixes;
 	size_t suffix_count;
-	const char *whole_of; /* what it cannot have a fraction of */
+	const char *whole_of; /* unit in the message about a fraction */
 	bool takes_b;         /* a B may follow */
 	bool needs_suffix;
 };
@@ -87,13 +85,13 @@ static const struct kind time_kind = {
 struct decimal {
 	uint128 digits;
 	long exponent;
-	bool is_cut; /* it had more digits than DIGITS_MAX, not all of them 0 */
+	bool is_cut; /* has more digits than DIGITS_MAX, not all of them 0 */
 };
 
 enum {
-	DIGITS_MAX = 25,      /* times an hour in ns still fits 128 bits */
-	EXPONENT_MAX = 10000, /* beyond any number; keeps the sums small */
-	QUOTE_MAX = 60,       /* of the text, in messages */
+	DIGITS_MAX = 25,      /* multiplied by an hour in ns, it still fits into 128 bits */
+	EXPONENT_MAX = 10000, /* larger than needed; prevents overflow of sums */
+	QUOTE_MAX = 60,       /* bytes of the text in messages */
 };
 
 NB_PRINTF(2, 3)
@@ -121,7 +119,7 @@ starts_number(const char *text)
 	return is_digit(text[0]) || (text[0] == '.' && is_digit(text[1]));
 }
 
-/* What the text is if it is not a number; it has no sign in front. */
+/* Report a text that is not a number. */
 static int
 refuse_start(const char *text)
 {
@@ -145,7 +143,7 @@ take_digit(struct decimal *decimal, char digit, bool is_fraction)
 	}
 }
 
-/* Reads "e6", "E-3" if there is one; returns what follows. */
+/* Parse an optional exponent "e6", "E-3"; returns the rest. */
 static const char *
 scan_exponent(struct decimal *decimal, const char *text)
 {
@@ -165,7 +163,7 @@ scan_exponent(struct decimal *decimal, const char *text)
 	return digit;
 }
 
-/* Reads a number that starts_number(); returns what follows it. */
+/* Parse a number accepted by starts_number(); returns the rest. */
 static const char *
 scan_decimal(struct decimal *decimal, const char *text)
 {
@@ -178,7 +176,7 @@ scan_decimal(struct decimal *decimal, const char *text)
 	return scan_exponent(decimal, text);
 }
 
-/* The factor that a suffix stands for; 0 if there is no such suffix. */
+/* The factor of a suffix; 0 if the suffix does not exist. */
 static uint64_t
 factor_of(const struct kind *kind, const char *suffix)
 {
@@ -213,7 +211,7 @@ refuse_suffix(const struct kind *kind, const char *text, const char *suffix)
 		kind->needs_suffix ? "unit" : "suffix", allowed);
 }
 
-/* As a whole number, or why not. */
+/* Convert to an integer, or report why that is impossible. */
 static int
 decimal_to_whole(
 	uint64_t *out, struct decimal decimal, const struct kind *kind, const char *text)
@@ -353,7 +351,7 @@ nb_parse_real(double *out, const char *text)
 	return NB_OK;
 }
 
-/* ---- writing ---- */
+/* ---- formatting ---- */
 
 struct step {
 	const char *text;
@@ -367,7 +365,7 @@ static const struct step bytes_steps[] = {
 static const struct step time_steps[] = {
 	{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
 
-/* Three digits: 1.23, 12.3, 123, 1234; without zeros at the end of a fraction. */
+/* Three digits: 1.23, 12.3, 123, 1234; without trailing zeros in a fraction. */
 struct rounded {
 	uint64_t number;
 	unsigned decimals;
@@ -379,7 +377,7 @@ round_to_3(double value)
 	struct rounded rounded = {0};
 	rounded.decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
 	double scale = rounded.decimals == 2 ? 100 : rounded.decimals == 1 ? 10 : 1;
-	double limit = 1e18; /* so that it is a number, whatever it was */
+	double limit = 1e18; /* also turns infinity and NaN into a number */
 	value = value > 0 ? fmin(value * scale, limit) : 0;
 	rounded.number = (uint64_t)llround(value);
 	while (rounded.decimals > 0 && rounded.number % 10 == 0) {
@@ -389,7 +387,7 @@ round_to_3(double value)
 	return rounded;
 }
 
-/* The largest step that is not above the value, also when the value is rounded. */
+/* The largest step not above the value, also after rounding. */
 static const struct step *
 step_of(double value, const struct step *steps, size_t count)
 {
@@ -404,7 +402,7 @@ step_of(double value, const struct step *steps, size_t count)
 	return &steps[i];
 }
 
-/* In integers: printf's %f would take its point from the locale. */
+/* In integers, because %f of printf takes its decimal point from the locale. */
 static void
 format_step(char *buf, size_t size, double value, const struct step *step)
 {

@@ -2,16 +2,16 @@
 #ifndef BASE_UNITS_H
 #define BASE_UNITS_H
 /**
- * Numbers as people read them: three digits and a suffix. The other direction
- * is nb_parse_count() and the like in <mininb/mininb.h>. Neither depends on the
- * locale. What does not fit into `size` bytes is cut; UNITS_SIZE always fits.
+ * Human-readable numbers: three digits and a suffix, independent of the locale.
+ * <mininb/mininb.h> has the inverse functions, nb_parse_count() etc. Text that exceeds `size`
+ * bytes is cut; UNITS_SIZE is always enough.
  */
 #include <stdbool.h>
 #include <stddef.h>
 
 enum { UNITS_SIZE = 32 };
 
-/** "0", "12.5", "999", "1k", "1.23M", "500G". What is not above 0 is "0". */
+/** "0", "12.5", "999", "1k", "1.23M", "500G". Values that are not above 0 give "0". */
 void
 units_format_count(char *buf, size_t size, double count);
 
@@ -19,15 +19,15 @@ units_format_count(char *buf, size_t size, double count);
 void
 units_format_bytes(char *buf, size_t size, double bytes);
 
-/** "30ns", "1.25us", "250ms", "10s"; from a minute on "2m05s", "1h30m". */
+/** "30ns", "1.25us", "250ms", "10s"; from one minute "2m05s", "1h30m". */
 void
 units_format_ns(char *buf, size_t size, double ns);
 
-/** In "bytes", "ns" or "us", as engines name the units of counters; false: in another unit. */
+/** Format a counter of an engine in its unit "bytes", "ns" or "us"; false for another unit. */
 bool
 units_format_of(char *buf, size_t size, const char *unit, double value);
 
-/* The same as a text that lives as long as the block: an argument of printf(). */
+/* Variants for arguments of printf(): the text is valid until the end of the block. */
 
 static inline const char *
 units_bytes(char buf[UNITS_SIZE], double bytes)
