@@ -2,13 +2,13 @@
 #ifndef ASYNC_H
 #define ASYNC_H
 /**
- * submit and reap for an engine whose gets gain by being done together: submit keeps the
- * requests, reap does them through the verbs of the engine's table, the gets of up to
- * ASYNC_WINDOW requests as one multi_get. All of it is static inline, as in plugin.h.
+ * submit and reap for an engine whose gets are faster together. submit stores the requests,
+ * reap executes them through the verbs of the engine's table. It combines the gets of up to
+ * ASYNC_WINDOW requests in one multi_get. Everything is static inline, as in plugin.h.
  *
- * Order. A reap does the writes of its window as they come and the gets after them. So its
- * window ends before a write of a key that one of its gets wants; and an execute, which names
- * many keys and may lend values itself, is done alone.
+ * Order: a reap executes the writes of its window at once and the gets after them. Therefore
+ * a window ends before a write to a key that one of its gets reads. An execute names many
+ * keys and may lend values itself, so it runs alone.
  */
 #include <mininb/engine.h>
 
@@ -17,21 +17,22 @@
 #include <string.h>
 
 enum {
-	ASYNC_ROOM = 64,  /* requests in flight where the host names no number */
-	ASYNC_WINDOW = 64 /* each write is compared with the keys of all gets before it */
+	ASYNC_ROOM = 64, /* requests in flight if the host gives no limit */
+	ASYNC_WINDOW =
+		64 /* limited because each write is compared with the keys of all earlier gets */
 };
 
-/** Of a session. Zeros: not open. */
+/** State of one session. All zeros: not open. */
 struct async {
 	struct nb_request *requests; /* a ring */
 	size_t room, first, count;
-	uint64_t bytes, bytes_max; /* of the keys and values in it */
-	struct nb_slice keys[ASYNC_WINDOW], values[ASYNC_WINDOW]; /* of the gets of a reap */
+	uint64_t bytes, bytes_max; /* of the keys and values in the ring */
+	struct nb_slice keys[ASYNC_WINDOW], values[ASYNC_WINDOW]; /* of the gets of one reap */
 	int32_t answers[ASYNC_WINDOW];
-	struct nb_completion *completions[ASYNC_WINDOW]; /* where they go */
+	struct nb_completion *completions[ASYNC_WINDOW]; /* of these gets */
 };
 
-/** False: out of memory. */
+/** Returns false if out of memory. */
 static inline bool
 async_open(struct async *async, uint32_t inflight_ops, uint64_t inflight_bytes)
 {
@@ -48,7 +49,10 @@ async_close(struct async *async)
 	free(async->requests);
 }
 
-/** One request finds room in any case, or it would wait for ever. */
+/**
+ * Add a request to the ring. An empty ring accepts a request of any size, which would
+ * otherwise wait forever.
+ */
 static inline bool
 async_take(struct async *async, const struct nb_request *request)
 {
@@ -71,7 +75,7 @@ async_submit(
 	return NB_PENDING;
 }
 
-/* Any request but a get. *error is for what the engine has no verb for. */
+/* Execute any request except a get. Sets *error if the engine lacks the verb. */
 static inline int
 async_perform(const struct nb_engine *engine, struct nb_session *session,
 	const struct nb_request *request, const char **error)
@@ -110,7 +114,7 @@ async_is_wanted(const struct async *async, size_t gets, struct nb_slice key)
 	return false;
 }
 
-/* Do the writes of the window, collect its gets, and return its number of requests. */
+/* Execute the writes of the window and collect its gets. Returns the number of requests. */
 static inline size_t
 async_window(struct async *async, const struct nb_engine *engine, struct nb_session *session,
 	struct nb_completion *out, size_t most, size_t *gets)
@@ -138,7 +142,7 @@ async_window(struct async *async, const struct nb_engine *engine, struct nb_sess
 	return i;
 }
 
-/** Never waits: what is in flight is done here. */
+/** Never waits: it executes the requests itself. */
 static inline int
 async_reap(struct async *async, const struct nb_engine *engine, struct nb_session *session,
 	struct nb_completion *out, size_t room, size_t *count)

@@ -2,8 +2,8 @@
 #ifndef PLUGIN_DATABASE_H
 #define PLUGIN_DATABASE_H
 /**
- * The verbs of the database's thread, for an adapter that has them in a file of their own. It
- * defines those that its table names.
+ * The verbs of the database thread, for an adapter that keeps them in a separate file. The
+ * adapter defines those that its table names.
  */
 #include "plugin.h"
 

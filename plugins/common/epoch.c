@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Epochs. A session keeps what it has retired in an array of its own, oldest first,
- * and releases from its front; only the rare leftovers of a session that is gone are
- * shared, under a lock. The proof that nothing is released too early stands above
- * epoch_reclaim().
+ * Epochs. Each session keeps its retired objects in its own array, oldest first, and
+ * releases from the front. Only the rare leftovers of closed sessions are shared, under a
+ * lock. The proof that no object is released too early is above epoch_reclaim().
  *
- * The usual way stamps a thing as it is retired. That needs a full fence between
- * unlinking and reading the global epoch, for each thing, and an argument about what
- * three threads see of each other. Here the stamp is set later, behind the barrier
- * that epoch_reclaim() makes anyway. A thing is then released a round later where
- * some slot is always in, so up to two batches wait at a time.
+ * The usual algorithm stamps an object when it is retired. This needs, for each object, a
+ * full fence between the unlink and the load of the global epoch, and a proof about three
+ * threads. Here the stamp is set later, after the barrier that epoch_reclaim() needs anyway.
+ * If some slot is always active, an object is released one round later, so up to two batches
+ * wait.
  */
 #include "epoch.h"
 
@@ -23,25 +22,25 @@
 #include <unistd.h>
 
 enum {
-	BATCH = 256, /* things retired for each barrier, which costs some microseconds */
+	BATCH = 256, /* retired objects for each barrier, which costs some microseconds */
 	FAR = 128    /* two lines: the processor fetches them in pairs */
 };
 
-/* What a closed slot has left. */
+/* An object that a closed slot could not release. */
 struct orphan {
 	struct epoch_retired retired;
 	void *to;
 };
 
 struct epochs {
-	uint64_t global; /* from 1 on; read by all, written by those who reclaim */
+	uint64_t global; /* from 1 on; all threads read it, epoch_reclaim() writes it */
 	char far[FAR - sizeof(uint64_t)];
 	epoch_release release;
 	unsigned sessions;
 	bool is_fenced;
-	pthread_mutex_t lock; /* of what follows, and of epoch_slot.is_used */
+	pthread_mutex_t lock; /* protects the members below, and epoch_slot.is_used */
 	struct orphan *orphans;
-	size_t orphan_count; /* atomic: looked at without the lock */
+	size_t orphan_count; /* atomic: read without the lock */
 	size_t orphan_room;
 	struct epoch_slot slots[];
 };
@@ -52,7 +51,7 @@ barrier_command(int command)
 	return syscall(SYS_membarrier, command, 0, 0) == 0;
 }
 
-/* A registration holds for the process, and until it executes another program. */
+/* The registration lasts for the process, until it executes another program. */
 static bool
 has_barrier(void)
 {
@@ -63,7 +62,7 @@ has_barrier(void)
 #endif
 }
 
-/* A full fence here and, unless each pays for its own, in all running threads. */
+/* A full fence here and, unless each thread pays for its own, in all running threads. */
 static bool
 barrier(struct epochs *epochs)
 {
@@ -121,7 +120,10 @@ epoch_open(struct epochs *epochs, unsigned id, void *to)
 	assert(id < epochs->sessions);
 	struct epoch_slot *slot = &epochs->slots[id];
 
-	/* Two batches, as many as wait when all goes well; kept for the next of this id. */
+	/*
+	 * Room for two batches, the usual number of waiting objects; a later slot of this id
+	 * reuses it.
+	 */
 	pthread_mutex_lock(&epochs->lock);
 	assert(!slot->is_used);
 	if (slot->retired == NULL) {
@@ -141,7 +143,7 @@ epoch_open(struct epochs *epochs, unsigned id, void *to)
 	return slot;
 }
 
-/* Room for one more in an array that has `count` of `room`. */
+/* Make room for one more element in an array that has `count` of `room`. */
 static bool
 grow(void **array, size_t *room, size_t count, size_t element)
 {
@@ -169,7 +171,7 @@ epoch_retire(struct epoch_slot *slot, unsigned kind, uint64_t what)
 			.kind = kind, .what = what};
 }
 
-/* The epoch of the slot that has been in for longest; UINT64_MAX: none is in. */
+/* The earliest epoch of all active slots; UINT64_MAX: none is active. */
 static uint64_t
 oldest_active(const struct epochs *epochs)
 {
@@ -183,7 +185,7 @@ oldest_active(const struct epochs *epochs)
 	return oldest;
 }
 
-/* All have a stamp by now, and stamps grow along the array. */
+/* All objects have a stamp here, and stamps increase along the array. */
 static size_t
 release_own(struct epoch_slot *slot, uint64_t oldest)
 {
@@ -200,7 +202,10 @@ release_own(struct epoch_slot *slot, uint64_t oldest)
 	return count;
 }
 
-/* One of those who reclaim at once is enough. Released in turn, as `to` is shared. */
+/*
+ * Release the objects of closed slots. If several threads reclaim at once, one suffices. The
+ * lock serializes the calls of release because they share `to`.
+ */
 static size_t
 release_orphans(struct epochs *epochs, uint64_t oldest)
 {
@@ -231,38 +236,37 @@ stamp(struct epoch_slot *slot, uint64_t epoch)
 }
 
 /*
- * Why nothing is released too early. Let T have unlinked X, retired it, and come
- * here: a barrier, then a look at all slots. Let R be a stay of some session in an
- * epoch: it reads the global epoch e, stores it in its slot, then follows links.
+ * Proof that no object is released too early. Let thread T unlink X, retire it, and call
+ * this function: a barrier, then a look at all slots. Let R be a stay of some session in an
+ * epoch. R reads the global epoch e, stores e in its slot, then follows links.
  *
- * 1. If R can get hold of X then T, looking after the barrier, sees R's store or a later
- *    one to that slot. The barrier is a full fence in R's thread too, at some moment
- *    between T's entry and its return. If that moment is before all links that R
- *    follows, R sees what T had unlinked by then, and so never comes to X. Else it is
- *    after R's store, which T then sees. (Without membarrier(2) R has a fence between
- *    its store and its links, and T one between its unlinking and its look. One of
- *    them sees what the other has stored: again the link is gone or the store is
- *    seen.) A later store means that the stay is over; it is a release, the look
- *    is an acquire, so all that R has read of X was read before.
+ * 1. If R can reach X, then T, looking after the barrier, sees R's store or a later store to
+ * that slot. The barrier is a full fence in R's thread too, at some moment between T's call
+ * of it and its return. If that moment precedes all links that R follows, R sees T's
+ * unlinking and never reaches X. Otherwise the moment follows R's store, and T sees the
+ * store. (Without membarrier(2), R has a fence between its store and its links, and T has
+ * one between its unlinking and its look. One of them sees the other's store: again the link
+ * is gone or T sees R's store.) A later store means that the stay is over. That store is a
+ * release and the look is an acquire, so R completed all its reads of X before.
  *
- * 2. So if no slot is in, X is free at once. Else X gets the stamp s that the global
- *    epoch has after the look. Each R that can hold X has e <= s: T saw its store, and
- *    R had read e before that store, so the later fetch_add reads e or more.
+ * 2. So if no slot is active, X is free at once. Otherwise X gets the stamp s, the global
+ * epoch after the look. Each R that can hold X has e <= s: T saw R's store, and R read e
+ * before that store, so the later fetch_add reads e or more.
  *
- * 3. At a later look T, which has seen R's store, sees it again or a later one. While
- *    it sees that store the minimum is e or less, so not above s, and X stays.
+ * 3. At a later look T, which has seen R's store, sees it again or a later one. While T sees
+ * R's store, the minimum is at most e, so it does not exceed s, and X stays.
  *
- * Things get free, too: the fetch_add that gives s leaves s + 1, which all who go in
- * later hold, and each stay ends. What is handed on by epoch_close() has its stamp
- * already, and the lock hands on to others what T has seen.
+ * Objects do become free: the fetch_add that yields s leaves s + 1. All later entries hold s
+ * + 1 or more, and each stay ends. Objects that epoch_close() passes on are stamped, and the
+ * lock makes everything that T has seen visible to the next thread.
  *
- * An older stay does no harm by being unknown to T when X was unlinked long ago: 1
- * holds for the first barrier after X was unlinked, and 3 from then on.
+ * A stay that began long after X was unlinked does no harm if T does not know it: 1 holds
+ * for the first barrier after the unlinking, and 3 from then on.
  *
- * 4. Let R of 3 be over, and R' a later stay of its session with the same e, which still has X
- *    and asks epoch_goes_on(). The global epoch grows before the barrier, too. If the barrier's
- *    moment is before R' asks, it finds a greater epoch than e. Else T sees the store of R', and X,
- *    whose stamp is e or more as in 2, stays.
+ * 4. Let R of 3 be over, and let R' be a later stay of its session with the same e, which
+ * still holds X and calls epoch_goes_on(). The global epoch also grows before the barrier.
+ * If the barrier's moment precedes the call, the call finds an epoch greater than e.
+ * Otherwise T sees the store of R', and X stays because its stamp is at least e, as in 2.
  */
 size_t
 epoch_reclaim(struct epoch_slot *slot)
@@ -285,15 +289,17 @@ epoch_reclaim(struct epoch_slot *slot)
 }
 
 /*
- * As in 1 above, with "unlinked X" for what the caller has stored: a stay that the look after the
- * barrier does not show sees it. One that is shown has an epoch up to `now`, since it read that
- * before its store; a later one is waited for in vain at most until its next stay.
+ * As in 1 above, with the caller's stores instead of "unlinked X". A stay that the look
+ * after the barrier does not show sees these stores. A stay that the look shows has an epoch
+ * of at most `now` because it read the epoch before its store. If the look shows a newer
+ * stay, the function may wait for it unnecessarily, but not longer than until the session's
+ * next stay.
  */
 void
 epochs_wait(struct epochs *epochs)
 {
 	enum { QUICK_LOOKS = 1000 };
-	const struct timespec a_while = {.tv_nsec = 20000}; /* it may have lost its CPU */
+	const struct timespec a_while = {.tv_nsec = 20000}; /* for a preempted thread */
 
 	while (!barrier(epochs))
 		sched_yield();
@@ -322,7 +328,8 @@ leave_orphan(struct epochs *epochs, const struct epoch_retired *retired, void *t
 		&orphans, &epochs->orphan_room, epochs->orphan_count, sizeof(*epochs->orphans));
 
 	epochs->orphans = orphans;
-	if (!has_room || retired->epoch == 0) /* no memory or no barrier: as epoch_retire() */
+	if (!has_room ||
+		retired->epoch == 0) /* out of memory or no barrier: see epoch_retire() */
 		return;
 	epochs->orphans[epochs->orphan_count] = (struct orphan){*retired, to};
 	__atomic_store_n(&epochs->orphan_count, epochs->orphan_count + 1, __ATOMIC_RELAXED);

@@ -2,64 +2,73 @@
 #ifndef EPOCH_H
 #define EPOCH_H
 /**
- * When may memory that was unlinked be used again? When every session that was
- * reading at that time has come out.
+ * Epochs decide when unlinked memory can be reused: after every session that was reading at
+ * that time has left its epoch.
  *
- * A session writes the global epoch into its own slot as it goes in, and 0 as it
- * comes out. What is retired is stamped with the epoch by the next epoch_reclaim(),
- * which then begins a new one, and is free once every slot that is in holds a later
- * epoch than its stamp. The store that goes in must be visible before the loads that
- * follow; a fence for that would cost each operation some 20 ns, so the one that
- * reclaims, once in many, lets the kernel make it for all threads (membarrier(2), as
- * liburcu does). Where there is none, or ThreadSanitizer could not follow it, each
- * session pays.
+ * A session writes the global epoch into its slot when it enters, and 0 when it exits. The
+ * next epoch_reclaim() stamps retired objects with the epoch and begins a new epoch. An
+ * object is free once every active slot holds an epoch later than the stamp. The store at
+ * entry must be visible before the loads that follow. A fence for this would cost each
+ * operation some 20 ns. So epoch_reclaim(), which runs rarely, makes the kernel issue the
+ * fence in all threads (membarrier(2), as in liburcu). Without membarrier(2), or under
+ * ThreadSanitizer, which could not follow it, each entry pays for a fence.
  *
- * Threads: a slot is its session's. epochs_* that take no slot: the thread of the
- * database.
+ * Threads: a slot belongs to its session. epochs_new() and epochs_delete(): the database
+ * thread.
  */
 #include "racy.h"
 
 struct epochs;
 
-/** Gets what nobody can see any more. `kind` and `what` are the retirer's. */
+/**
+ * Releases an object that no session can see. `kind` and `what` are the arguments of
+ * epoch_retire().
+ */
 typedef void (*epoch_release)(void *to, unsigned kind, uint64_t what);
 
-/** A thing that waits. */
+/** A retired object that waits for its release. */
 struct epoch_retired {
-	uint64_t epoch; /* 0: has no stamp yet */
+	uint64_t epoch; /* 0: not stamped yet */
 	uint64_t what;
 	unsigned kind;
 };
 
-/** A session's. On lines of its own, since others read `active`. */
+/** The slot of a session. It has its own cache lines because other threads read `active`. */
 struct epoch_slot {
-	uint64_t active; /* epoch at which the session went in; 0: it is out */
+	uint64_t active; /* epoch at which the session entered; 0: outside */
 	const uint64_t *global;
-	bool is_fenced; /* without membarrier(2): each going in pays a fence */
+	bool is_fenced; /* no membarrier(2): each entry pays for a fence */
 	bool is_used;
 	struct epochs *epochs;
 	void *to;                      /* for release */
 	struct epoch_retired *retired; /* oldest first */
 	size_t retired_count, retired_room;
-	size_t due_count; /* of retired_count: reclaim now */
+	size_t due_count; /* epoch_reclaim() is due at this retired_count */
 } __attribute__((aligned(128)));
 
-/** NULL: out of memory. `sessions`: most slots at once. */
+/** Returns NULL if out of memory. `sessions`: maximum number of open slots. */
 struct epochs *
 epochs_new(unsigned sessions, epoch_release release);
 
-/** Releases all that waits (to the `to` that retired it must still hold: see close). */
+/**
+ * Releases all waiting objects. Each `to` that was given for them must still be valid; see
+ * epoch_close().
+ */
 void
 epochs_delete(struct epochs *epochs);
 
-/** The free slot `id` < sessions; `to` is handed to release. NULL: out of memory. Any thread. */
+/**
+ * Open the free slot `id` < sessions. release gets `to`. Returns NULL if out of memory. Any
+ * thread.
+ */
 struct epoch_slot *
 epoch_open(struct epochs *epochs, unsigned id, void *to);
 
 /**
- * Give the slot back, out of an epoch. What it has retired is released if it can be,
- * else waits with `epochs` and is released with `to_after` in the place of `to`, by
- * whoever reclaims next. Calls with a `to_after` are made one at a time. Any thread.
+ * Return the slot, which must be outside an epoch. Its retired objects are released if
+ * possible. The others wait in `epochs`, and the next epoch_reclaim() of any session
+ * releases them, with `to_after` instead of `to`. release is called with a `to_after` by one
+ * thread at a time. Any thread.
  */
 void
 epoch_close(struct epoch_slot *slot, void *to_after);
@@ -69,7 +78,7 @@ epoch_enter(struct epoch_slot *slot)
 {
 	uint64_t now = __atomic_load_n(slot->global, __ATOMIC_RELAXED);
 
-#ifdef RACY_TSAN /* which knows no fences */
+#ifdef RACY_TSAN /* does not understand fences */
 	__atomic_exchange_n(&slot->active, now, __ATOMIC_SEQ_CST);
 #else
 	__atomic_store_n(&slot->active, now, __ATOMIC_RELEASE);
@@ -80,9 +89,9 @@ epoch_enter(struct epoch_slot *slot)
 }
 
 /**
- * The session is in an epoch, and nobody has begun to reclaim since an earlier stay of that number
- * began: what that stay found linked is still there, and stays so during this one. See
- * epoch_reclaim().
+ * Whether the session is in an epoch, and no thread has begun to reclaim since the session
+ * entered the epoch `earlier`. If so, everything that the session found linked then still
+ * exists, and remains until the session exits. See epoch_reclaim().
  */
 static inline bool
 epoch_goes_on(const struct epoch_slot *slot, uint64_t earlier)
@@ -102,22 +111,25 @@ epoch_exit(struct epoch_slot *slot)
 }
 
 /**
- * `what` is unlinked, durably, and may be released later, by this very thread. Call it
- * anywhere, in an epoch or out; releases happen only in epoch_reclaim(). Where memory
- * ends it is never released: it may be this very epoch that it would have to wait
- * for. The next open of the pool finds it unreachable, so it is not lost for good.
+ * Retire `what`, which is durably unlinked; this thread releases it later. May be called
+ * inside or outside an epoch; only epoch_reclaim() releases. If memory runs out, the object
+ * is never released: waiting for an epoch could mean to wait for the caller's own. The next
+ * open of the pool finds the object unreachable, so it is not lost permanently.
  */
 void
 epoch_retire(struct epoch_slot *slot, unsigned kind, uint64_t what);
 
-/** What was retired last is as large as `weight` usual ones: the next reclaim is due sooner. */
+/**
+ * The last retired object counts as `weight` ordinary ones, so the next reclaim is due
+ * sooner.
+ */
 static inline void
 epoch_press(struct epoch_slot *slot, size_t weight)
 {
 	slot->due_count -= weight < slot->due_count ? weight : slot->due_count;
 }
 
-/** Many wait that have come since the last epoch_reclaim(): it is due. Cheap. */
+/** Whether enough objects were retired since the last epoch_reclaim() to call it again. Cheap. */
 static inline bool
 epoch_is_due(const struct epoch_slot *slot)
 {
@@ -125,15 +137,17 @@ epoch_is_due(const struct epoch_slot *slot)
 }
 
 /**
- * Release what can be, all of it where no slot is in. Only out of an epoch. Costs a system
- * call of some microseconds. Returns how many were released.
+ * Release all objects that can be released; all of them if no slot is active. Call it only
+ * outside an epoch. Costs a system call of some microseconds. Returns the number of released
+ * objects.
  */
 size_t
 epoch_reclaim(struct epoch_slot *slot);
 
 /**
- * Wait until every session that is in an epoch has come out. Those that go in meanwhile see what
- * the caller has stored before. Out of any epoch, any thread. As long as the longest call.
+ * Wait until every session that is in an epoch has exited. Sessions that enter later see all
+ * stores that the caller made before. Call it outside an epoch, on any thread. It takes as
+ * long as the longest call of a session.
  */
 void
 epochs_wait(struct epochs *epochs);

@@ -2,30 +2,33 @@
 #ifndef PLUGIN_EXECUTE_H
 #define PLUGIN_EXECUTE_H
 /**
- * execute and merge for an engine that has transactions: its own verbs between its begin and
- * its commit. An adapter keeps a `struct buffer kept` in its session, frees it when the
- * session closes, and writes before its table
+ * execute and merge for an engine that has transactions. They call the engine's own verbs
+ * between its begin and its commit. An adapter keeps a `struct buffer kept` in its session,
+ * frees it when the session closes, and writes before its table
  *
  *     static const struct nb_engine engine;
  *     EXECUTE_AND_MERGE(engine, session->txn != NULL)
  *
- * The second argument is whether the session is between begin and commit. The steps are then
- * part of that transaction, and the host ends it.
+ * The second argument is true if the host has begun a transaction in the session. The steps
+ * then join that transaction, and the host ends it.
  *
  * A get's loan ends with the session's next call or with the transaction, so its value is
- * copied to `kept`. An engine whose loans last as long as a transaction that only reads can
- * call execute_steps() without `kept`, and end the transaction in release.
+ * copied to `kept`. If loans last as long as a read-only transaction, an adapter can call
+ * execute_steps() without `kept` and end the transaction in release.
  */
 #include "plugin.h"
 
-/** The session of one execute, and the verbs of its engine. */
+/** The session that executes, and the verbs of its engine. */
 struct executor {
 	const struct nb_engine *verbs;
 	const struct nb_host *host;
 	struct nb_session *session;
 	struct buffer *kept; /* NULL: loans last until the transaction ends */
-	bool is_begun;       /* by the host */
-	/** get of a key that is written next, for an engine that locks it then; NULL: get. */
+	bool is_begun;       /* the host has begun the transaction */
+	/**
+	 * Get a key that is written next, for an engine that locks the key at the get. NULL: use
+	 * get.
+	 */
 	int (*get_to_write)(struct nb_session *, struct nb_slice, struct nb_slice *);
 };
 
@@ -54,7 +57,7 @@ get_to_write(const struct executor *by, struct nb_slice key, struct nb_slice *va
 					: by->verbs->get(by->session, key, value);
 }
 
-/** The value of a counter, NB_OK or a failure. */
+/** Decode the value of a counter. Returns NB_OK or a failure. */
 static inline int
 counter_of(const struct nb_host *host, struct nb_slice value, uint64_t *counter)
 {
@@ -82,7 +85,7 @@ step_merge(const struct executor *by, const struct nb_step *step)
 	return by->verbs->put(by->session, step->key, value);
 }
 
-/** The age of a value, at byte `at`; false if the value ends before. */
+/** Read the age of a value, at byte `at`. Returns false if the value is too short. */
 static inline bool
 age_of(struct nb_slice value, uint64_t at, int64_t *age)
 {
@@ -117,7 +120,7 @@ begins_with(struct nb_slice key, struct nb_slice prefix)
 		memcmp(address(key), address(prefix), prefix.size) == 0;
 }
 
-/** Whether a key that begins with that of the step counts for NB_STEP_PREFIX_EMPTY. */
+/** Whether a key that begins with the step's key counts for NB_STEP_PREFIX_EMPTY. */
 static inline bool
 counts_for(const struct nb_step *step, struct nb_slice key)
 {
@@ -173,7 +176,7 @@ execute_step(const struct executor *by, struct nb_step *step)
 	}
 }
 
-/** The steps, within the transaction that is open: NB_OK, NB_CONFLICT or a failure. */
+/** Execute the steps in the open transaction. Returns NB_OK, NB_CONFLICT or a failure. */
 static inline int
 execute_steps(const struct executor *by, struct nb_step *steps, size_t count)
 {
@@ -203,7 +206,10 @@ have_loans(const struct nb_step *steps, size_t count)
 	return false;
 }
 
-/** Only now: `kept` may have moved as it grew. The values are in it in the order of the steps. */
+/**
+ * Set the addresses of the lent values, which `kept` holds in the order of the steps. Call
+ * it after the last step: `kept` may move when it grows.
+ */
 static inline void
 lend_kept(const struct buffer *kept, struct nb_step *steps, size_t count)
 {
@@ -280,7 +286,7 @@ merge_by(const struct executor *by, struct nb_slice key, uint32_t how, uint64_t 
 		return execute_by(EXECUTOR(table, is_in_txn), steps, count, flags); \
 	}
 
-/* For the table of the engine. */
+/* For the engine's table. */
 #define ENGINE_EXECUTE .execute = execute, .merge = merge
 #define EXECUTE_AND_MERGE(table, is_in_txn) \
 	EXECUTE_BY_TXN(table, is_in_txn) \

@@ -2,9 +2,9 @@
 #ifndef PLUGIN_LSM_H
 #define PLUGIN_LSM_H
 /**
- * What the adapters of LevelDB and RocksDB share: the C API of RocksDB began as that of LevelDB
- * and has the same names with another prefix. An adapter includes that API, and before this
- * header defines LSM_NAME, for example as leveldb, and LSM(name) as leveldb_##name.
+ * Code that the adapters of LevelDB and RocksDB share. RocksDB's C API began as LevelDB's
+ * and has the same names with another prefix. Before this header, an adapter includes the
+ * API and defines LSM_NAME, for example as leveldb, and LSM(name) as leveldb_##name.
  */
 #include "plugin.h"
 
@@ -14,7 +14,7 @@ typedef LSM(writebatch_t) lsm_batch;
 #define LSM_TEXT_OF(name) #name
 #define LSM_TEXT(name) LSM_TEXT_OF(name)
 
-/** Fail with the library's text, and free it. */
+/** Fail with the library's error text, and free the text. */
 static inline int
 lsm_failure(const struct nb_host *host, const char *call, char *error)
 {
@@ -84,7 +84,7 @@ lsm_scan_outcome(const struct lsm_scan *scan, const struct nb_host *host)
 	return lsm_outcome(host, LSM_TEXT(LSM(iter_get_error)), error);
 }
 
-/** An iterator that is not valid, at its end or after an error, must not be moved. */
+/** An invalid iterator, at its end or after an error, must not be moved. */
 static inline int
 lsm_scan_next(struct lsm_scan *scan, const struct nb_host *host, struct nb_slice *key,
 	struct nb_slice *value)
@@ -106,7 +106,7 @@ lsm_scan_next(struct lsm_scan *scan, const struct nb_host *host, struct nb_slice
 	return NB_OK;
 }
 
-/** LevelDB's iterator skips a block that it cannot read, so its error is read here as well. */
+/** LevelDB's iterator skips unreadable blocks, so this also checks the iterator's error. */
 static inline int
 lsm_scan_close(struct lsm_scan *scan, const struct nb_host *host)
 {
@@ -116,7 +116,7 @@ lsm_scan_close(struct lsm_scan *scan, const struct nb_host *host)
 	return rc;
 }
 
-/** Emit a number that the library returned as text, and free it. */
+/** Emit a number that the library returned as text, and free the text. */
 static inline void
 lsm_emit(const char *name, const char *unit, char *text, nb_stat_emit emit, void *to)
 {

@@ -2,9 +2,9 @@
 #ifndef PLUGIN_H
 #define PLUGIN_H
 /**
- * What the adapters of engines share. All of it is static inline or a macro, so that each
- * plugin stays one shared object that needs nothing else, and that get and put call nothing
- * more for it. It brings the headers of C and POSIX that nearly all of them need.
+ * Helpers that the adapters of all engines share. Everything is static inline or a macro. So
+ * each plugin stays one self-contained shared object, and get and put make no additional
+ * calls. This header also includes the C and POSIX headers that nearly all adapters need.
  */
 #include <mininb/engine.h>
 
@@ -21,12 +21,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* A verb has the parameters of its type in engine.h, also those that it does not use. */
+/* A verb must have the parameters of its type in engine.h, even if it does not use them. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* --- the table of an engine: functions that have the names of the verbs --- */
+/* --- the table of an engine; the functions have the names of the verbs --- */
 
 #ifndef ENGINE_BUILD
 #define ENGINE_BUILD NB_ENGINE_BUILD
@@ -40,15 +40,19 @@
 #define ENGINE_TXN .begin = begin, .commit = commit, .abort = abort_txn
 
 /*
- * An adapter lists its options as OPTIONS(X), one row X(ID, KIND, the arguments of
- * NB_OPTION_KIND) each, from which the table and the names of its rows are made.
+ * An adapter lists its options as OPTIONS(X), with one row X(ID, KIND, arguments of
+ * NB_OPTION_KIND) for each. These macros make the table and the names of its rows from the
+ * list.
  */
 #define OPTION_ID(id, ...) id,
 #define OPTION_ROW(id, kind, ...) NB_OPTION_##kind(__VA_ARGS__),
 
-/* --- the thread of the database --- */
+/* --- verbs of the database thread --- */
 
-/** Whether the table offers the level. The host asks for no other, and lists those offered. */
+/**
+ * Check that the table offers the durability level. The host requests only offered levels
+ * and lists them, so this check rarely fails.
+ */
 static inline int
 check_durability(const struct nb_open_args *args, const struct nb_engine *table)
 {
@@ -60,14 +64,14 @@ check_durability(const struct nb_open_args *args, const struct nb_engine *table)
 			  table->name);
 }
 
-/** checkpoint where a flush leaves on storage all that an open needs. */
+/** checkpoint() for an engine whose flush stores everything that a later open needs. */
 #define CHECKPOINT_BY_FLUSH(flush) \
 	static int checkpoint(struct nb_db *db) \
 	{ \
 		return flush(db, NB_SETTLE_FLUSH); \
 	}
 
-/** Text of the version, written at the first call. Any thread. */
+/** The version as text, formatted at the first call. Any thread. */
 static inline const char *NB_PRINTF(1, 2) version_text(const char *fmt, ...)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -82,7 +86,7 @@ static inline const char *NB_PRINTF(1, 2) version_text(const char *fmt, ...)
 	return text;
 }
 
-/** version by the library's function that sets the three numbers. */
+/** version() from a library function that sets three numbers. */
 #define VERSION_BY(get_numbers) \
 	static const char *version(void) \
 	{ \
@@ -91,7 +95,7 @@ static inline const char *NB_PRINTF(1, 2) version_text(const char *fmt, ...)
 		return version_text("%d.%d.%d", major, minor, patch); \
 	}
 
-/** Refuse a scan that needs an order of the keys. */
+/** Reject a scan that needs ordered keys. */
 static inline int
 check_unordered_scan(const struct nb_host *host, const struct nb_scan_args *args)
 {
@@ -101,7 +105,7 @@ check_unordered_scan(const struct nb_host *host, const struct nb_scan_args *args
 			  "the keys of this database have no order: a scan goes forward from the beginning");
 }
 
-/** fsync(2) of a file or directory by its name: 0 or errno. */
+/** fsync(2) the file or directory with this name. Returns 0 or errno. */
 static inline int
 sync_path(const char *path)
 {
@@ -113,21 +117,24 @@ sync_path(const char *path)
 }
 
 /**
- * Bytes that `file`, which need not be there, can have in the file system of `directory`.
- * UINT64_MAX: not limited, or not known.
+ * Number of bytes that `file` can occupy in the file system of `directory`. The file may be
+ * missing. UINT64_MAX: unlimited or unknown.
  */
 static inline uint64_t
 disk_room(const char *directory, const char *file)
 {
 	struct statvfs disk;
 	struct stat made;
-	if (statvfs(directory, &disk) != 0 || disk.f_blocks == 0) /* 0: without limit */
+	if (statvfs(directory, &disk) != 0 || disk.f_blocks == 0) /* 0: unlimited */
 		return UINT64_MAX;
 	uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
 	return stat(file, &made) == 0 ? room + (uint64_t)made.st_blocks * 512 : room;
 }
 
-/** A full disk under a mapped page ends the process with SIGBUS, so `size` bytes must fit. */
+/**
+ * Check that `size` bytes fit on the disk. A full disk under a mapped page ends the process
+ * with SIGBUS.
+ */
 static inline int
 check_map_room(
 	const struct nb_open_args *args, const char *file, uint64_t size, const char *options)
@@ -142,20 +149,20 @@ check_map_room(
 
 /* --- sessions and records --- */
 
-/** Allocate *out, zeroed, and set its db. For session_open: returns NB_OK or a failure. */
+/** For session_open: allocate *out, zeroed, and set its db. Returns NB_OK or a failure. */
 #define SESSION_NEW(out, database) \
 	((*(out) = calloc(1, sizeof(**(out)))) == NULL \
 			? (database)->host->fail(NB_FAIL, "out of memory") \
 			: ((*(out))->db = (database), NB_OK))
 
-/** session_open where nothing else is to be done. */
+/** session_open() for a session that needs no other initialization. */
 #define SESSION_OPEN() \
 	static int session_open(struct nb_session **out, struct nb_db *db, uint32_t id) \
 	{ \
 		return SESSION_NEW(out, db); \
 	}
 
-/** session_open with room in `buffer` for values of the size that the database expects. */
+/** session_open() that reserves the expected value size in the session's `buffer`. */
 #define SESSION_OPEN_WITH(buffer) \
 	static int session_open(struct nb_session **out, struct nb_db *db, uint32_t id) \
 	{ \
@@ -166,7 +173,7 @@ check_map_room(
 		return db->host->fail(NB_FAIL, "out of memory"); \
 	}
 
-/** put and insert as calls of one function, store(session, key, value, how). */
+/** Define put and insert as calls of one function, store(session, key, value, how). */
 #define PUT_AND_INSERT(store, how_put, how_insert) \
 	static int put(struct nb_session *session, struct nb_slice key, struct nb_slice value) \
 	{ \
@@ -179,20 +186,29 @@ check_map_room(
 		return store(session, key, value, how_insert); \
 	}
 
-/** The bytes of a slice, for libraries that want an address even for nothing. */
+/**
+ * The address of a slice's bytes, never NULL: some libraries require an address even for
+ * size 0.
+ */
 static inline const char *
 address(struct nb_slice slice)
 {
 	return slice.data != NULL ? slice.data : "";
 }
 
-/** Memory that grows: what a session lends or collects. Begins as zeros, ends with free(). */
+/**
+ * A growing memory block for data that a session lends or collects. Initialize it with
+ * zeros, free `data` with free().
+ */
 struct buffer {
 	char *data;
 	size_t size, room;
 };
 
-/** Room for `size` bytes in all; what is there stays. It then has an address even for 0. */
+/**
+ * Make room for `size` bytes in total and keep the content. Afterwards `data` is not NULL,
+ * even if `size` is 0.
+ */
 static inline bool
 buffer_reserve(struct buffer *buffer, size_t size)
 {
@@ -212,7 +228,7 @@ buffer_add(struct buffer *buffer, const void *data, size_t size)
 {
 	if (!buffer_reserve(buffer, buffer->size + size))
 		return false;
-	if (size != 0) /* then it may have no address */
+	if (size != 0) /* data may be NULL if size is 0 */
 		memcpy(buffer->data + buffer->size, data, size);
 	buffer->size += size;
 	return true;
@@ -231,7 +247,7 @@ buffer_slice(const struct buffer *buffer)
 	return (struct nb_slice){buffer->data, buffer->size};
 }
 
-/** Do the writes of a batch one by one. A delete of a missing key is not a failure. */
+/** Execute the writes of a batch one by one. Deleting a missing key is not a failure. */
 static inline int
 write_each(struct nb_session *session, const struct nb_write *writes, size_t count,
 	int (*put)(struct nb_session *, struct nb_slice, struct nb_slice),

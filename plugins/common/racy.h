@@ -2,17 +2,17 @@
 #ifndef RACY_H
 #define RACY_H
 /**
- * Reading what another thread may be writing at that moment, for engines of ours whose
- * readers take no lock.
+ * Reads of memory that another thread may be writing, for mininb's own engines whose readers
+ * take no lock.
  *
- * A reader notes a version, reads, and reads the version again. If that has changed, it throws
- * away what it has read (a seqlock; for trees: V. Leis et al., "The ART of Practical
- * Synchronization", DaMoN 2016). A value that was read meanwhile may be torn, but every word is
- * read whole.
+ * A reader loads a version, reads the data, and loads the version again. If the version has
+ * changed, the reader discards the data (a seqlock; for trees: V. Leis et al., "The ART of
+ * Practical Synchronization", DaMoN 2016). Data read during a write may be torn, but each
+ * word is read whole.
  *
- * ThreadSanitizer knows no fences, and takes what a seqlock does for a race. So in its
- * build every such read and write is a single atomic one, which makes the same order
- * visible to it; nothing is suppressed.
+ * ThreadSanitizer does not understand fences and reports a seqlock as a race. So in its
+ * builds each such access is a single atomic operation with the same order, and no report is
+ * suppressed.
  */
 #include <sched.h>
 #include <stdbool.h>
@@ -36,13 +36,14 @@ enum { RACY_LOAD = __ATOMIC_RELAXED, RACY_STORE = __ATOMIC_RELAXED };
 #endif
 
 /**
- * Here threads meet, and a mistake shows if one of them comes late. It is a few instructions to
- * the next, so by chance none ever does: a test build (RACY_MEET) waits, now and then.
+ * A point at which threads interact. A bug here appears only if a thread is delayed between
+ * two such points. They are a few instructions apart, so this almost never happens by
+ * chance. A test build (RACY_MEET) therefore sometimes waits here.
  */
 #ifdef RACY_MEET
 void
 racy_meet(void);
-/** The same, where a thread that holds no lock waits for another. */
+/** Like racy_meet(), where a thread that holds no lock waits for another thread. */
 void
 racy_wait(void);
 #else
@@ -56,7 +57,7 @@ racy_wait(void)
 }
 #endif
 
-/** What was read before is read before whatever is read after. */
+/** Order all loads before the fence before all accesses after it. */
 static inline void
 racy_fence(void)
 {
@@ -130,11 +131,11 @@ racy_is_equal(const void *at, const void *data, size_t size)
 #endif
 }
 
-enum { PAUSE_YIELDS = 16, PAUSE_SPINS = 64 /* between two of them */ };
+enum { PAUSE_YIELDS = 16, PAUSE_SPINS = 64 /* pause instructions between two yields */ };
 
 /**
- * Let other threads run. sched_yield() lets no thread of a lower real-time priority run: if such a
- * thread is waited for, only sleep does. So it follows after some microseconds.
+ * Let other threads run. sched_yield() never runs a thread of lower real-time priority; only
+ * a sleep does. So this function sleeps after some microseconds of yields.
  */
 static inline void
 pause_for_long(unsigned times)
@@ -147,14 +148,14 @@ pause_for_long(unsigned times)
 		nanosleep(&a_while, NULL);
 }
 
-/** Wait for another thread: `*spins` times so far. */
+/** Wait briefly for another thread. `*spins` counts the calls. */
 static inline void
 pause_a_little(unsigned *spins)
 {
 #ifdef __x86_64__
 	__builtin_ia32_pause();
 #endif
-	if ((++*spins % PAUSE_SPINS) == 0) /* the other thread may want this very CPU */
+	if ((++*spins % PAUSE_SPINS) == 0) /* the other thread may need this CPU */
 		pause_for_long(*spins / PAUSE_SPINS);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Slabs. A region is RESERVE bytes of address space; the kernel fills it as it is touched, with
- * pages of 2 MiB where it can: a lookup in a large tree misses the TLB at each node otherwise.
- * A class takes a slab of some KiB from the newest region at a time, so that a small database
- * stays small.
+ * Slabs. A region is RESERVE bytes of address space. The kernel fills it on first access,
+ * with 2 MiB pages if possible: with small pages, a lookup in a large tree misses the TLB at
+ * each node. A class takes one slab of some KiB at a time from the newest region, so a small
+ * database stays small.
  *
- * Steps of an eighth between the classes waste 6 % on average, 12.5 % at most. Regions are not
- * given back before the end: a tree that shrinks usually grows again.
+ * Size classes that are an eighth of a power of two apart waste 6 % on average, at most 12.5
+ * %. Regions are not returned before slab_delete(): a tree that shrinks usually grows again.
  */
 #include "slab.h"
 
@@ -33,7 +33,7 @@ enum {
 	RESERVE = 64 << 20,
 	SLAB = 16 << 10,
 	LINE = 64,
-	BATCH_BYTES = 8 << 10, /* of what passes between caches at once */
+	BATCH_BYTES = 8 << 10, /* passed between caches at once */
 	BATCH_MAX = 128
 };
 
@@ -43,7 +43,7 @@ struct region {
 	size_t size;
 };
 
-/* The first object of a batch of free ones links it to the next batch. */
+/* A free object, linked to the next one of its list. */
 struct freed {
 	struct freed *next;
 };
@@ -57,13 +57,13 @@ struct batch {
 struct slab {
 	bool is_malloc, is_small;
 	uint64_t bytes, loose; /* atomic */
-	pthread_mutex_t lock;  /* of what follows */
+	pthread_mutex_t lock;  /* protects the members below */
 	struct region *regions;
-	char *at, *end; /* of the newest region */
+	char *at, *end; /* free part of the newest region */
 	struct batch *batches[SLAB_CLASSES], *unused;
 };
 
-/* 8, 16, ... 128, then eight classes for each power of two. */
+/* Classes 8, 16, ... 128, then eight for each power of two. */
 static unsigned
 class_of(size_t size)
 {
@@ -155,7 +155,7 @@ map(size_t size)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* With little address space left a smaller region will do. */
+/* If little address space is left, a smaller region suffices. */
 static bool
 add_region(struct slab *slab)
 {
@@ -178,7 +178,7 @@ add_region(struct slab *slab)
 	slab->end = (char *)end;
 	region->next = slab->regions;
 	slab->regions = region;
-	/* A kernel without huge pages refuses either, which changes nothing else. */
+	/* A kernel without huge pages rejects both calls, which is harmless. */
 	madvise(slab->at, end - begin, slab->is_small ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 	return true;
 }
@@ -198,7 +198,7 @@ take_slab(struct slab *slab, struct slab_class *of, size_t size)
 
 /* --- caches --- */
 
-/* A batch that another cache has freed, or memory that was never used. */
+/* Take a batch that another cache has freed, or unused memory. */
 static bool
 refill(struct slab_cache *cache, struct slab_class *of, unsigned class)
 {
@@ -271,7 +271,7 @@ slab_alloc(struct slab_cache *cache, size_t size)
 	}
 }
 
-/* The spare batch is for the others, if there is memory to say so. */
+/* Pass the spare batch to the other caches, if there is memory to record it. */
 static void
 pass_on(struct slab *slab, struct slab_class *of, unsigned class)
 {
@@ -289,7 +289,7 @@ pass_on(struct slab *slab, struct slab_class *of, unsigned class)
 	pthread_mutex_unlock(&slab->lock);
 }
 
-/* What is free becomes the spare batch. */
+/* The free list becomes the spare batch. */
 static void
 make_room(struct slab *slab, struct slab_class *of, unsigned class)
 {
@@ -332,7 +332,8 @@ slab_cache_close(struct slab_cache *cache)
 		}
 		while (of->free != NULL || of->spare != NULL) {
 			make_room(cache->slab, of, class);
-			if (of->free != NULL) /* out of memory: they are lost until the end */
+			if (of->free !=
+				NULL) /* out of memory: the objects are lost until slab_delete() */
 				break;
 		}
 	}

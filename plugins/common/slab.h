@@ -2,18 +2,20 @@
 #ifndef SLAB_H
 #define SLAB_H
 /**
- * Memory for the nodes and records of an engine of ours: objects of up to SLAB_MAX bytes, in
- * classes of sizes, from regions that the kernel is asked to back with huge pages. Objects have
- * no header: the caller knows each one's size. An object whose class is a multiple of 64 bytes
- * (64, 128, 192, 256) is aligned to a cache line.
+ * Memory for the nodes and records of mininb's own engines: objects of up to SLAB_MAX bytes
+ * in size classes. They come from regions for which the allocator requests huge pages.
+ * Objects have no header: the caller knows their size. Objects of a class that is a multiple
+ * of 64 bytes (64, 128, 192, 256) are aligned to a cache line.
  *
- * Each session allocates from a cache of its own, without a lock and without shared cache
- * lines; batches of free objects pass from one cache to another under a lock. Memory goes back
- * to the kernel only in slab_delete(). Larger objects, and with `is_malloc` all, are malloc's.
+ * Each session allocates from its own cache, without a lock and without shared cache lines.
+ * Batches of free objects pass from one cache to another under a lock. Only slab_delete()
+ * returns memory to the kernel. malloc() allocates larger objects, and all objects if
+ * `is_malloc` is set.
  *
- * Under AddressSanitizer every object is malloc's, so that it sees each use after a free.
+ * Under AddressSanitizer malloc() allocates every object, so that it detects each use after
+ * free.
  *
- * Threads: a cache is its session's.
+ * Threads: a cache belongs to its session.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,37 +39,40 @@ struct slab_cache {
 
 struct slab_options {
 	bool is_malloc; /* no regions */
-	bool is_small;  /* the kernel is asked for small pages */
+	bool is_small;  /* request small pages from the kernel */
 };
 
-/** NULL: out of memory. */
+/** Returns NULL if out of memory. */
 struct slab *
 slab_new(const struct slab_options *options);
 
-/** Gives all regions back. What malloc made must have been freed: see slab_has_loose(). */
+/**
+ * Returns all regions to the kernel. The caller must have freed all objects from malloc();
+ * see slab_has_loose().
+ */
 void
 slab_delete(struct slab *slab);
 
-/** Some objects are malloc's, and slab_delete() would not free them. */
+/** Whether some objects come from malloc(). slab_delete() would not free them. */
 bool
 slab_has_loose(const struct slab *slab);
 
-/** Bytes that were mapped, and malloc's. Any thread. */
+/** Bytes of the slabs in use and of the objects from malloc(). Any thread. */
 uint64_t
 slab_bytes(const struct slab *slab);
 
 void
 slab_cache_open(struct slab_cache *cache, struct slab *slab);
 
-/** Its free objects are for the others. */
+/** Passes the cache's free objects to the other caches. */
 void
 slab_cache_close(struct slab_cache *cache);
 
-/** NULL: out of memory. `size` > 0. The bytes are undefined. */
+/** Returns NULL if out of memory. `size` > 0. The bytes are undefined. */
 void *
 slab_alloc(struct slab_cache *cache, size_t size);
 
-/** `size` as it was allocated. */
+/** `size` must be the allocated size. */
 void
 slab_free(struct slab_cache *cache, void *object, size_t size);
 

@@ -2,25 +2,25 @@
 #ifndef PLUGIN_SQL_H
 #define PLUGIN_SQL_H
 /**
- * Tables of the host (struct nb_table) as tables of a SQL server: which table has a key, and
- * which bytes of keys and values are which column. SQL text is the plugin's own.
+ * Maps the host's tables (struct nb_table) to tables of a SQL server: finds the table of a
+ * key, and the bytes of each column. The plugins write the SQL text.
  *
- * The bytes of a key are the table's prefix and its key columns. All columns have a fixed size,
- * except that the last one of a key or a value may be what is left. Numbers are big-endian in a
- * key, so the order of the columns is that of the bytes.
+ * A key consists of the table's prefix and its key columns. All columns have a fixed size,
+ * except that the last column of a key or a value may hold the remaining bytes. Numbers in a
+ * key are big-endian, so the order of the columns equals the order of the bytes.
  */
 #include "plugin.h"
 
 enum {
 	SQL_TABLES_MAX = 16,
-	SQL_COLUMNS_MAX = 16, /* of a key, and of a value */
+	SQL_COLUMNS_MAX = 16, /* maximum for a key, and for a value */
 	SQL_NAME_MAX = 48
 };
 
 #define SQL_DATABASE "mininb"      /* database or schema, unless an option names another one */
-#define SQL_MARKER "mininb_marker" /* the table in it that says that the others are ours */
+#define SQL_MARKER "mininb_marker" /* this table marks the database as mininb's */
 
-/** The table where the host names none. */
+/** The table that is used if the host names none. */
 static const struct nb_column sql_key_column = {.name = "k", .type = NB_COLUMN_BYTES};
 static const struct nb_column sql_value_column = {.name = "v", .type = NB_COLUMN_BYTES};
 static const struct nb_table sql_records = {.name = "records",
@@ -36,7 +36,7 @@ sql_tables(const struct nb_open_args *args, uint32_t *count)
 	return args->table_count != 0 ? args->tables : &sql_records;
 }
 
-/** Bytes of a column; 0: what is left. */
+/** Size of a column in bytes; 0: it holds the remaining bytes. */
 static inline uint32_t
 sql_column_size(const struct nb_column *column)
 {
@@ -45,7 +45,7 @@ sql_column_size(const struct nb_column *column)
 					       : column->size;
 }
 
-/** Bytes of all columns but one that is what is left. */
+/** Total size in bytes of all columns that have a fixed size. */
 static inline size_t
 sql_fixed_size(const struct nb_column *columns, uint32_t count)
 {
@@ -55,14 +55,14 @@ sql_fixed_size(const struct nb_column *columns, uint32_t count)
 	return size;
 }
 
-/** Whether the last column is what is left. */
+/** Whether the last column holds the remaining bytes. */
 static inline bool
 sql_is_open(const struct nb_column *columns, uint32_t count)
 {
 	return count > 0 && sql_column_size(&columns[count - 1]) == 0;
 }
 
-/* --- may they be tables --- */
+/* --- checks of tables and names --- */
 
 static inline bool
 sql_is_name(const char *name)
@@ -100,7 +100,7 @@ sql_is_alone(const struct nb_table *tables, uint32_t count, uint32_t i)
 	return true;
 }
 
-/** NB_OK, or a failure that names the table. */
+/** Returns NB_OK, or a failure that names the table. */
 static inline int
 sql_check_tables(const struct nb_host *host, const struct nb_table *tables, uint32_t count)
 {
@@ -126,7 +126,10 @@ sql_check_tables(const struct nb_host *host, const struct nb_table *tables, uint
 	return NB_OK;
 }
 
-/** order[]: the numbers of the tables by their prefixes, of which none begins with another. */
+/**
+ * Set order[] to the table numbers, sorted by prefix. Requires that no prefix begins with
+ * another one.
+ */
 static inline void
 sql_sort_by_prefix(const struct nb_table *tables, uint32_t count, uint32_t *order)
 {
@@ -145,8 +148,8 @@ sql_sort_by_prefix(const struct nb_table *tables, uint32_t count, uint32_t *orde
 }
 
 /**
- * Whether a prefix may ask for keys with some last bytes: the last column of the table's keys is
- * one byte, and the prefix does not have it.
+ * Whether a prefix query can select keys by their last byte. The last key column must be one
+ * byte, and the prefix must end before it.
  */
 static inline bool
 sql_has_last_byte(const struct nb_table *table, struct nb_slice prefix)
@@ -158,7 +161,7 @@ sql_has_last_byte(const struct nb_table *table, struct nb_slice prefix)
 
 /* --- keys and values --- */
 
-/** The table that has the key; NULL: none. */
+/** The table that the key belongs to; NULL: none. */
 static inline const struct nb_table *
 sql_table_of(const struct nb_table *tables, uint32_t count, struct nb_slice key)
 {
@@ -176,7 +179,10 @@ sql_strip(const struct nb_table *table, struct nb_slice key)
 		address(key) + table->prefix.size, key.size - table->prefix.size};
 }
 
-/** parts[i] is what bytes has of column i. False: they are too many, or too few. */
+/**
+ * Split bytes into columns: parts[i] becomes the bytes of column i. Returns false if bytes
+ * has too many or too few bytes.
+ */
 static inline bool
 sql_split(const struct nb_column *columns, uint32_t count, struct nb_slice bytes,
 	struct nb_slice *parts)
@@ -197,11 +203,13 @@ sql_split(const struct nb_column *columns, uint32_t count, struct nb_slice bytes
 }
 
 /**
- * The columns of the first bytes of a key, as a scan or a prefix gives them: columns that are
- * missing, or cut, are filled up with the byte `fill`; the last one, if it is what is left, is
- * as it is. parts[i] is in `bytes` or in `room`, which has sql_fixed_size() bytes. Returns < 0
- * if the bytes were fewer than a key has and were filled up, > 0 if they were more than a key
- * can have and are left out.
+ * Split the first bytes of a key, from a scan or a prefix query, into columns. Missing or
+ * truncated columns of fixed size are filled with the byte `fill`. A last column without a
+ * fixed size is kept as it is. parts[i] points into `bytes` or into `room`, which has
+ * sql_fixed_size() bytes.
+ *
+ * Returns < 0 if the bytes were too few and were filled up, > 0 if they were longer than a
+ * key can be and the excess was dropped, else 0.
  */
 static inline int
 sql_pad_key(const struct nb_table *table, struct nb_slice bytes, unsigned char fill, char *room,
@@ -223,7 +231,7 @@ sql_pad_key(const struct nb_table *table, struct nb_slice bytes, unsigned char f
 	return how;
 }
 
-/** A number of 8 or 1 bytes of a key. */
+/** Decode a number of 8 or 1 bytes from a key. */
 static inline uint64_t
 sql_key_number(struct nb_slice part)
 {
@@ -234,7 +242,7 @@ sql_key_number(struct nb_slice part)
 	return number;
 }
 
-/** A number of 8 or 1 bytes of a value. */
+/** Decode a number of 8 or 1 bytes from a value. */
 static inline uint64_t
 sql_value_number(struct nb_slice part)
 {
