@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Addresses of servers. An IPv6 address has colons of its own, so it stands in brackets where a
- * port follows; without brackets more than one colon is refused, because it could mean either.
+ * Addresses of servers. An IPv6 address contains colons, so it needs brackets before a port.
+ * More than one colon without brackets is ambiguous and rejected.
  */
 #include "address.h"
 
@@ -14,7 +14,7 @@ refuse(const struct nb_host *host, const char *text, const char *why)
 		"address '%s': %s; use host:port, [IPv6]:port or unix:PATH", text, why);
 }
 
-/** Nothing of `port` is another character than a digit, and it is from 1 to 65535. */
+/** Whether `port` consists of digits and is from 1 to 65535. */
 static bool
 is_port(const char *port)
 {
@@ -43,7 +43,7 @@ parse_unix(struct address *out, const struct nb_host *host, const char *text, co
 	return NB_OK;
 }
 
-/** The end of the host's name, and where it begins; NULL: refused. */
+/** Find the host name: sets *begin and returns the end; NULL: invalid. */
 static const char *
 find_host(const char **begin, const char *text)
 {

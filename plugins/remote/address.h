@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef REMOTE_ADDRESS_H
 #define REMOTE_ADDRESS_H
-/**
- * Addresses of servers, and which of several servers has a key.
- */
+/** Addresses of servers, and the mapping of keys to servers. */
 #include <mininb/engine.h>
 
 #include <stdbool.h>
@@ -11,28 +9,29 @@
 
 enum {
 	ADDRESS_HOST_MAX = 255,
-	ADDRESS_PATH_MAX = 107 /* of a Unix socket: sockaddr_un has 108 bytes */
+	ADDRESS_PATH_MAX = 107 /* path of a Unix socket: sockaddr_un has 108 bytes */
 };
 
-/** An address in its parts. */
+/** The parts of an address. */
 struct address {
 	bool is_unix;
-	char host[ADDRESS_HOST_MAX + 1]; /* of a Unix socket: its path */
-	char port[6];                    /* decimal, 1 to 65535; of a Unix socket: "" */
+	char host[ADDRESS_HOST_MAX + 1]; /* for a Unix socket: its path */
+	char port[6];                    /* decimal, 1 to 65535; for a Unix socket: "" */
 };
 
 /**
- * Parse `host:port`, `[IPv6]:port` or `unix:PATH`. `default_port`, such as "6379", holds where
- * the text has none; NULL: it must have one. NB_OK, or NB_UNSUPPORTED with a message.
+ * Parse `host:port`, `[IPv6]:port` or `unix:PATH`. `default_port`, such as "6379", is used
+ * if the text has no port; NULL: the text must have one. Returns NB_OK, or NB_UNSUPPORTED
+ * with a message.
  */
 int
 address_parse(struct address *out, const struct nb_host *host, const char *text,
 	const char *default_port);
 
 /**
- * Hash of a key: eight bytes at a time, multiplied and folded; then the finalizer of
- * MurmurHash3 (fmix64), so that the upper bits, which split_server() uses, depend on all
- * bits. The same in each process and on each machine of one byte order.
+ * Hash of a key. It multiplies and folds eight bytes at a time, then applies the finalizer
+ * of MurmurHash3 (fmix64). So the upper bits, which split_server() uses, depend on all bits.
+ * The hash is the same in each process and on all machines with the same byte order.
  */
 static inline uint64_t
 split_hash(struct nb_slice key)
@@ -56,7 +55,10 @@ split_hash(struct nb_slice key)
 
 __extension__ typedef unsigned __int128 split_wide;
 
-/** Which of `count` servers has the key: each has an equal part of the 64-bit hash space. */
+/**
+ * The server that stores the key, of `count`: each owns an equal part of the 64-bit hash
+ * space.
+ */
 static inline uint32_t
 split_server(struct nb_slice key, uint32_t count)
 {

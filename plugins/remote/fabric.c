@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Channels of libfabric.
+ * libfabric channels.
  *
- * Loading. The library is loaded when it is first used: it brings the libraries of all providers
- * with it, which would cost each start of a program that has no use for them. Its first call
- * begins all providers, and that of shm takes SIGTERM and others over and ends the process; so the
- * handlers of signals are put back.
+ * Loading: the library is loaded at its first use, because it loads the libraries of all
+ * providers. Programs that do not need it would otherwise pay for this at each start. The
+ * first call initializes all providers. The provider shm installs handlers for SIGTERM and
+ * other signals that end the process, so the previous handlers are restored.
  *
- * Flow. Each end posts FABRIC_PIECES receives. A message begins with the number of receives that
- * its sender has posted again since its last message; the peer never sends more messages than that
- * allows. So no message meets an end without a receive, on which InfiniBand's hardware would try
- * again and again, and a socket's provider would keep the thread awake. The last credit, and the
- * last piece to send, are for a message of credits alone. It is sent when half of the receives are
- * owed, so two ends that only read do not answer each other for ever.
+ * Flow control: each end posts FABRIC_PIECES receives. A message begins with the number of
+ * receives that its sender has posted again since its previous message. The peer never sends
+ * more messages than these credits allow. So every message finds a posted receive. Without
+ * one, InfiniBand hardware would retry again and again, and a socket provider would keep the
+ * thread awake. The last credit and the last send piece are reserved for a message that
+ * contains only credits. It is sent when half of the receives are owed, so two ends that
+ * only read do not answer each other forever.
  *
- * Closing. A provider may report messages of an endpoint until it is closed, so the queue is read
- * once more before the pieces are freed. Events name an endpoint by its address, which is looked up
- * among those that are open.
+ * Closing: a provider may report an endpoint's messages until the endpoint is closed, so the
+ * queue is read once more before the pieces are freed. Events name an endpoint by its
+ * address, which is looked up among the open ones.
  */
 #include "fabric.h"
 
@@ -35,21 +36,21 @@
 #define MAGIC UINT32_C(0x6d6e6231) /* "mnb1" */
 
 enum {
-	HEAD = sizeof(uint32_t), /* of a message: credits */
+	HEAD = sizeof(uint32_t), /* header of a message: credits */
 	OWED_MOST = FABRIC_PIECES / 2,
-	COMPLETIONS = 32, /* of one call */
-	SIGNALS = 32      /* those that have names */
+	COMPLETIONS = 32, /* per call */
+	SIGNALS = 32      /* the signals that have names */
 };
 
 struct fabric_piece {
-	struct fi_context2 context; /* the provider's: the first member */
+	struct fi_context2 context; /* for the provider; must be the first member */
 	struct channel *channel;
 	struct fabric_piece *next;
-	uint32_t begin, end; /* of `bytes`, received and not read */
+	uint32_t begin, end; /* unread part of `bytes` */
 	char bytes[HEAD + FABRIC_PIECE];
 };
 
-/** Of a call of libfabric. Returns -1. */
+/** Record the failure of a libfabric call. Returns -1. */
 static int
 fail(char *text, const struct fabric_calls *calls, const char *call, ssize_t rc)
 {
@@ -63,7 +64,7 @@ static int
 load(struct fabric_net *net)
 {
 	struct fabric_calls *calls = &net->calls;
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL); /* for as long as the process */
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL); /* never unloaded */
 	const struct {
 		const char *name;
 		void *into;
@@ -146,7 +147,7 @@ fabric_is_greeting(const void *data, size_t size)
 	return size >= sizeof(own) && memcmp(data, &own, sizeof(own)) == 0;
 }
 
-/* ---- a thread's part ---- */
+/* ---- the part of one thread ---- */
 
 static int
 watch(struct fabric *fabric, struct fid *fid)
@@ -272,7 +273,10 @@ post_receive(struct channel *channel, struct fabric_piece *piece)
 	return rc == 0 ? 0 : -1;
 }
 
-/** A message of `size` bytes, which are in the free piece at the front. false: it cannot go now. */
+/**
+ * Send a message of `size` bytes from the first free piece. Returns false if it cannot be
+ * sent now.
+ */
 static bool
 send_piece(struct channel *channel, size_t size)
 {
@@ -291,7 +295,7 @@ send_piece(struct channel *channel, size_t size)
 	return true;
 }
 
-/** Tell the peer that it may send more, if that is worth a message. */
+/** Send the peer its credits, if they are worth a message. */
 static void
 return_credits(struct channel *channel)
 {
@@ -300,12 +304,12 @@ return_credits(struct channel *channel)
 		(void)send_piece(channel, 0);
 }
 
-/** The piece was read: it receives again. */
+/** Post a receive again for a piece that was read. */
 static void
 renew(struct channel *channel, struct fabric_piece *piece)
 {
 	if (channel->is_closed || post_receive(channel, piece) != 0)
-		return; /* it goes with the channel */
+		return; /* the piece is freed with the channel */
 	channel->owed++;
 	return_credits(channel);
 }
@@ -351,7 +355,10 @@ take_completion(const struct fi_cq_msg_entry *entry)
 	channel_note(channel);
 }
 
-/** All that are there: those before an error are given alone, also if there was room for more. */
+/**
+ * Process all completions. fi_cq_read() returns those before an error separately, even if
+ * there was room for more.
+ */
 static void
 read_messages(struct fabric *fabric)
 {
@@ -421,7 +428,7 @@ read_events(struct fabric *fabric)
 	}
 }
 
-/** Messages first: those that came before an end are read before it. */
+/** Read messages first: those that precede the end of a connection must be read before it. */
 void
 fabric_progress(struct fabric *fabric)
 {
@@ -534,7 +541,7 @@ channel_close(struct channel *channel)
 {
 	struct fabric *fabric = channel->fabric;
 	struct channel **at = &fabric->all;
-	channel->is_closed = true; /* nothing is posted any more */
+	channel->is_closed = true; /* prevents further posts */
 	read_events(fabric);
 	if (channel->endpoint != NULL)
 		fi_close(&channel->endpoint->fid);

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests in flight over one connection for each server.
+ * Requests in flight over one connection to each server.
  *
- * A request has a slot from the moment at which it is taken. Its server owes its replies: each
- * server has a ring of slots, the oldest first. A request of submit goes from there to the ring
- * of completions, which reap empties; one of a waiting verb is written to where the verb wants
- * it. Waiting verbs have slots of their own, so they find room when submit's are all taken.
+ * A request gets a slot when it is taken. Each server has a ring with the slots of its
+ * unanswered requests, oldest first. An answered request of submit moves from there to the
+ * ring of completions, which reap empties. The result of a waiting verb is written where the
+ * verb expects it. Waiting verbs have separate slots, so they find room even if submit has
+ * taken all of its slots.
  *
- * All that was encoded leaves when submit, or the verb, has encoded its last request, or earlier
- * if it is much: then the server begins while the rest is still encoded.
+ * Encoded requests are sent after submit, or the verb, has encoded its last request. If they
+ * exceed PUSH_BYTES they are sent earlier, so the server begins while the rest is being
+ * encoded.
  *
- * A request that is sent again (a cluster that moves keys) must not overtake, nor be overtaken
- * by, another one of its key. So from the first such reply on nothing new is taken until all
- * requests in flight are answered; then those that were refused are sent in the order of their
- * refusals, which for each key is the order in which they were taken.
+ * A request that is sent again (a cluster that moves keys) must stay in order with the other
+ * requests for its key. So after the first such reply no new request is taken until all
+ * requests in flight are answered. Then the refused requests are sent again in the order of
+ * their refusals. For each key, this is the order in which they were taken.
  */
 #include "pipeline.h"
 
 #include <stdlib.h>
 
 enum {
-	LIMIT = 64,   /* of submit, where the host names no number */
+	LIMIT = 64,   /* of submit, if the host gives no limit */
 	WAITING = 64, /* slots of waiting verbs */
 	PUSH_BYTES = 256 << 10,
-	AGAIN_NS = 100000 /* how often it is looked whether a request may be sent again */
+	AGAIN_NS = 100000 /* interval of checks whether requests may be sent again */
 };
 
 /* ---- open and close ---- */
@@ -119,7 +121,7 @@ pipeline_close(struct pipeline *pipeline)
 	*pipeline = (struct pipeline){0};
 }
 
-/* ---- a request from its taking to its completion ---- */
+/* ---- the life of a request ---- */
 
 static uint32_t
 slot_of(const struct pipeline *pipeline, const struct flying *flying)
@@ -133,7 +135,7 @@ free_slot(struct pipeline *pipeline, const struct flying *flying)
 	pipeline->free[pipeline->free_count++] = slot_of(pipeline, flying);
 }
 
-/** Of a waiting verb: its result goes where the verb wants it. */
+/** Store the result of a waiting verb's request where the verb expects it. */
 static void
 finish_call(struct pipeline *pipeline, const struct flying *flying)
 {
@@ -183,7 +185,7 @@ owe(struct pipeline *pipeline, struct pipeline_server *server, const struct flyi
 	pipeline->owed++;
 }
 
-/** Encode the request that has that slot, or finish it where it cannot be sent. */
+/** Encode the request of this slot, or finish it if it cannot be sent. */
 static inline int
 encode(struct pipeline *pipeline, struct flying *flying, const struct nb_request *request)
 {
@@ -211,7 +213,7 @@ encode(struct pipeline *pipeline, struct flying *flying, const struct nb_request
 							   : stream_push(&server->stream);
 }
 
-/** A slot for a request; there is a free one. */
+/** Initialize a slot for a request. The caller ensures that a slot is free. */
 static inline struct flying *
 take_slot(struct pipeline *pipeline, const struct nb_request *request)
 {
@@ -247,7 +249,7 @@ push_all(struct pipeline *pipeline)
 
 /* ---- replies ---- */
 
-/** Up to 40 bytes of an answer that is none, for a message. */
+/** Fail with `error`, or with up to 40 bytes of an invalid answer. */
 static int
 fail_garbage(struct pipeline *pipeline, struct stream *stream, const char *error)
 {
@@ -274,7 +276,7 @@ note_again(struct pipeline *pipeline, struct flying *flying)
 	pipeline->again[pipeline->again_count++] = slot_of(pipeline, flying);
 }
 
-/** A reply of the oldest request of a server was decoded. */
+/** Account for a decoded reply of a server's oldest request. */
 static inline void
 settle(struct pipeline *pipeline, struct pipeline_server *server, struct flying *flying)
 {
@@ -292,7 +294,7 @@ settle(struct pipeline *pipeline, struct pipeline_server *server, struct flying 
 		finish(pipeline, flying);
 }
 
-/** Decode all replies of a server that are whole. */
+/** Decode all complete replies of a server. */
 static int
 decode(struct pipeline *pipeline, struct pipeline_server *server)
 {
@@ -324,7 +326,7 @@ is_owing(const struct pipeline_server *server)
 	return server->head != server->tail;
 }
 
-/** What every server has sent, and to every one what waits. */
+/** Send to and read from every server that owes replies, without waiting. */
 static int
 look_at_all(struct pipeline *pipeline)
 {
@@ -344,7 +346,7 @@ look_at_all(struct pipeline *pipeline)
 	return rc;
 }
 
-/** Sleep until one of the servers that owe something has sent it, or takes more. */
+/** Sleep until a server that owes replies can be read from or written to. */
 static int
 sleep_for_any(struct pipeline *pipeline, uint64_t timeout_ns)
 {
@@ -355,7 +357,7 @@ sleep_for_any(struct pipeline *pipeline, uint64_t timeout_ns)
 	return streams_wait(pipeline->owing, count, timeout_ns);
 }
 
-/** Send what was refused, where all other requests are answered and its time has come. */
+/** Send the refused requests again, if all others are answered and the delay is over. */
 static int
 send_again(struct pipeline *pipeline)
 {
@@ -382,7 +384,7 @@ send_again(struct pipeline *pipeline)
 	return push_all(pipeline);
 }
 
-/** The one server that owes something; NULL: several do. */
+/** The only server that owes replies; NULL: not exactly one. */
 static struct pipeline_server *
 only_owing(const struct pipeline *pipeline)
 {
@@ -397,7 +399,7 @@ only_owing(const struct pipeline *pipeline)
 	return only;
 }
 
-/** Several servers owe something: look at all, sleep, unless it is to spin, and look again. */
+/** Several servers owe replies: check all, then, unless spinning, sleep and check again. */
 static int
 wait_for_several(struct pipeline *pipeline, uint64_t timeout_ns, uint64_t spin_end_ns)
 {
@@ -425,14 +427,14 @@ wait_once(struct pipeline *pipeline, uint64_t timeout_ns, uint64_t spin_end_ns)
 	int rc = pipeline->again_count > 0 ? send_again(pipeline) : NB_OK;
 	if (rc != NB_OK)
 		return rc;
-	if (pipeline->owed == 0) /* all is refused, and waits for its time */
+	if (pipeline->owed == 0) /* all requests were refused and wait for their time */
 		return streams_wait(NULL, 0, timeout_ns < AGAIN_NS ? timeout_ns : AGAIN_NS);
 	struct pipeline_server *only = only_owing(pipeline);
 	return only != NULL ? wait_for_one(pipeline, only, timeout_ns)
 			    : wait_for_several(pipeline, timeout_ns, spin_end_ns);
 }
 
-/** Until a request was finished, or nothing is in flight, or timeout_ns is over. */
+/** Wait until a request is finished, nothing is in flight, or timeout_ns has passed. */
 static int
 advance(struct pipeline *pipeline, uint64_t timeout_ns)
 {
@@ -450,8 +452,8 @@ advance(struct pipeline *pipeline, uint64_t timeout_ns)
 }
 
 /*
- * After a failure no reply is decoded any more: what waits for one may be gone. Every later
- * call fails with the message of the stream that has failed.
+ * After a failure no more replies are decoded: the memory that they would be written to may
+ * be gone. Every later call fails with the message of the failed stream.
  */
 static int
 failed(struct pipeline *pipeline, int rc)
@@ -530,10 +532,10 @@ pipeline_reap(struct pipeline *pipeline, struct nb_completion *out, size_t room,
 		failed(pipeline, rc);
 	while (*count < room && pipeline->done_head != pipeline->done_tail)
 		complete(pipeline, &out[(*count)++]);
-	return *count > 0 ? NB_OK : rc; /* the next call tells it */
+	return *count > 0 ? NB_OK : rc; /* the next call reports the failure */
 }
 
-/* Completions that were not reaped, and half of a list of steps, still lend. */
+/* Unreaped completions and a partly answered list of steps still lend. */
 void
 pipeline_release(struct pipeline *pipeline)
 {
@@ -563,7 +565,7 @@ call_add(struct pipeline *pipeline, struct pipeline_call *call,
 	return encode(pipeline, flying, request);
 }
 
-/** `rc`: of adding the requests. */
+/** `rc` is the result of adding the requests. */
 static int
 call_wait(struct pipeline *pipeline, struct pipeline_call *call, int rc)
 {

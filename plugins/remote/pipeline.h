@@ -2,98 +2,102 @@
 #ifndef REMOTE_PIPELINE_H
 #define REMOTE_PIPELINE_H
 /**
- * The verbs of a client plugin, over one connection for each server, by a codec that knows the
- * protocol. A plugin has a struct pipeline in its session and calls pipeline_* from its verbs.
+ * The verbs of a client plugin, over one connection to each server. A codec implements the
+ * protocol. A plugin keeps a struct pipeline in its session and calls pipeline_* from its
+ * verbs.
  *
- * Each server answers its requests in their order. A key always goes to the same server, so
- * requests of one key take effect in the order in which they were taken.
+ * Each server answers its requests in order. A key always goes to the same server, so
+ * requests for one key take effect in the order in which they were taken.
  *
  * Requests are copied when they are taken (NB_CAP_COPIES). Values are lent from the input
- * buffers until pipeline_release(). Nothing is allocated for a request once buffers have grown
- * to the size that the workload needs.
+ * buffers until pipeline_release(). Once the buffers are large enough for the workload,
+ * requests need no further allocation.
  */
 #include "stream.h"
 #include "address.h"
 
-/**
- * A request in flight. A codec sets the fields that say so, in bound, encode or decode.
- */
+/** A request in flight. The codec sets the fields marked "codec" in bound, encode or decode. */
 struct flying {
 	uint64_t tag;
 	uint64_t size;         /* of key and value */
-	struct nb_slice value; /* codec: of a get, in the bytes that decode was given */
-	const char *error;     /* codec: of a negative answer, the same or a constant */
+	struct nb_slice value; /* codec: of a get; points into the bytes that decode got */
+	const char *error;     /* codec: of a negative answer; likewise, or a constant */
 	struct pipeline_call *call;
 	int32_t answer; /* codec: initially NB_OK */
-	uint32_t verb;  /* NB_REQ_*, or from CODEC_VERB on the plugin's own */
+	uint32_t verb;  /* NB_REQ_*, or a verb of the plugin, CODEC_VERB or more */
 	uint32_t server;
 	uint32_t
-		replies; /* codec: still to come, the one that is decoded included; initially 1 */
+		replies; /* codec: replies still to come, including the one being decoded; initially 1 */
 	struct nb_step *steps;
 	uint64_t step_count, operand;
-	uint64_t number; /* requests are numbered in the order in which they are taken */
+	uint64_t number; /* position in the order in which requests are taken */
 	uint32_t flags;
-	bool is_lent;     /* codec: it keeps pointers into the bytes besides value and error */
-	bool is_kept;     /* codec: of this request, as CODEC_KEEPS */
-	bool is_again;    /* codec: with the last reply: send it once more, see again() */
-	uint64_t own[3];  /* codec: zeros when the request is taken */
-	uint64_t wait_ns; /* codec: with is_again: not before so long from now */
+	bool is_lent;  /* codec: it keeps other pointers into the bytes than value and error */
+	bool is_kept;  /* codec: like CODEC_KEEPS, for this request only */
+	bool is_again; /* codec, with the last reply: send the request again, see again() */
+	uint64_t own[3]; /* codec: zeros when the request is taken */
+	uint64_t
+		wait_ns; /* codec, with is_again: minimum delay before the request is sent again */
 	struct nb_slice *value_to;
 	int32_t *answer_to;
-	char *kept; /* the request as encoded, where it is kept */
+	char *kept; /* a copy of the encoded request, if it is kept */
 	size_t kept_size, kept_room;
 };
 
 #define CODEC_VERB 1000u       /* first verb of a plugin's own */
-#define CODEC_GARBAGE SIZE_MAX /* decode: not an answer of such a server */
+#define CODEC_GARBAGE SIZE_MAX /* decode: not a valid answer of such a server */
 #define CODEC_AGAIN_ROOM 64u   /* bytes that again() may put before the request */
 #define CODEC_KEEPS (1u << 0)  /* keep the encoded bytes of each request, for again() */
 
-/** `own` is what pipeline_open() was given. */
+/** All functions get `own` from pipeline_config. */
 struct codec {
-	const char *name; /* of the protocol, for messages: "memcached" */
+	const char *name; /* name of the protocol, for messages: "memcached" */
 	uint32_t flags;   /* CODEC_* */
 	/**
-	 * Most bytes that encode() writes. 0: the request cannot be sent; then answer and error
-	 * of `flying` are its completion.
+	 * Maximum number of bytes that encode() writes. 0: the request cannot be sent; its
+	 * completion then has the answer and error of `flying`.
 	 */
 	size_t (*bound)(void *own, struct flying *flying, const struct nb_request *request);
-	/** Write the request and return its end. */
+	/** Write the request; return the end of the written bytes. */
 	char *(*encode)(
 		void *own, struct flying *flying, const struct nb_request *request, char *to);
 	/**
-	 * Decode one reply at the front of the bytes, which may be written to (a NUL behind an
-	 * error's text). Returns its size; 0: it is not whole yet, and *need, if more is known
-	 * than that one byte is missing, how large it is; CODEC_GARBAGE: the connection cannot
-	 * go on, and flying->error may say why.
+	 * Decode one reply at the front of the bytes, which it may modify (for example, write a
+	 * NUL after an error's text). Returns the size of the reply. Returns 0 if the reply is
+	 * incomplete, and sets *need to its size if more than one byte is known to be missing.
+	 * Returns CODEC_GARBAGE if the connection cannot continue; flying->error may then contain
+	 * the reason.
 	 */
 	size_t (*decode)(
 		void *own, struct flying *flying, char *bytes, size_t size, size_t *need);
-	/** Which server has the key of the request. NULL: an equal split of the hash space. */
+	/** The server that stores the request's key. NULL: an equal split of the hash space. */
 	uint32_t (*server)(void *own, const struct nb_request *request);
 	/**
-	 * With CODEC_KEEPS: write a request once more, after a reply that set is_again: `size`
-	 * bytes of `kept`, with up to CODEC_AGAIN_ROOM bytes before them, to flying->server,
-	 * which decode may have changed. Sets `replies` if it is not 1. Returns the end.
-	 * Requests are sent again when all in flight are answered, in the order in which they
-	 * were taken; until then no others are sent, so that the order of each key is kept.
+	 * With CODEC_KEEPS: write a request again after a reply that set is_again. Writes the
+	 * `size` bytes of `kept`, with up to CODEC_AGAIN_ROOM bytes before them, for
+	 * flying->server, which decode may have changed. Sets `replies` if it is not 1. Returns
+	 * the end of the written bytes.
+	 *
+	 * Requests are sent again, in the order in which they were taken, after all others in
+	 * flight were answered. Until then no new requests are sent, to preserve the order for
+	 * each key.
 	 */
 	char *(*again)(
 		void *own, struct flying *flying, const char *kept, size_t size, char *to);
 	/**
-	 * Connect and log in to a server, by stream_open() or stream_adopt(). Returns NB_OK or a
-	 * failure, with the stream closed. NULL: stream_open() is all.
+	 * Connect and log in to a server, with stream_open() or stream_adopt(). Returns NB_OK or a
+	 * failure, with the stream closed. NULL: stream_open() suffices.
 	 */
 	int (*connect)(void *own, uint32_t server, struct stream *stream, const char *address);
 };
 
-/** A server's connection and what it owes, the oldest first. */
+/** The connection to a server and its unanswered requests, oldest first. */
 struct pipeline_server {
 	struct stream stream;
 	uint32_t *owed; /* a ring of slots */
 	uint32_t head, tail;
 	size_t need;
-	bool is_partial; /* some replies of the oldest were decoded, not all */
+	bool is_partial; /* some, but not all replies of the oldest request were decoded */
 };
 
 /** A verb that waits for its requests. */
@@ -103,11 +107,11 @@ struct pipeline_call {
 	const char *error;
 };
 
-/** How to open a pipeline. What it points to must outlive the pipeline. */
+/** How to open a pipeline. Everything that it points to must outlive the pipeline. */
 struct pipeline_config {
 	const struct nb_host *host;
 	const struct codec *codec;
-	void *own; /* what the codec's functions are given */
+	void *own; /* argument of the codec's functions */
 	const char *const *targets;
 	uint32_t target_count;
 	uint32_t inflight_ops;   /* as in struct nb_open_args */
@@ -122,26 +126,26 @@ struct pipeline {
 	uint32_t server_count;
 	struct flying *slots;
 	uint32_t *free, free_count;
-	uint32_t *done, done_head, done_tail; /* a ring of completions that wait for reap */
+	uint32_t *done, done_head, done_tail; /* a ring of completions for reap */
 	uint32_t mask;                        /* of all rings */
-	uint32_t limit, taken;                /* requests of submit, at most and now */
-	uint32_t owed;                        /* by all servers */
-	uint64_t bytes, bytes_max;            /* of keys and values of submit's */
-	uint64_t number, finished;            /* requests so far */
-	int failure;                          /* NB_OK, or every call fails */
-	uint32_t *again, again_count;         /* slots to be sent once more */
-	uint64_t again_ns;                    /* not before */
+	uint32_t limit, taken;        /* requests of submit: maximum and current number */
+	uint32_t owed;                /* number of unanswered requests of all servers */
+	uint64_t bytes, bytes_max;    /* of keys and values of the requests from submit */
+	uint64_t number, finished;    /* number of requests so far */
+	int failure;                  /* NB_OK, or every call fails */
+	uint32_t *again, again_count; /* slots of requests to send again */
+	uint64_t again_ns;            /* earliest time to send them */
 };
 
-/** Connect to all targets. Returns NB_OK or a failure, after which nothing is to be closed. */
+/** Connect to all targets. Returns NB_OK or a failure; a failed pipeline needs no close. */
 int
 pipeline_open(struct pipeline *pipeline, const struct pipeline_config *config);
 
-/** Drops what is in flight. */
+/** Drops the requests in flight. */
 void
 pipeline_close(struct pipeline *pipeline);
 
-/** Connect to one more server, whose number is then server_count - 1. */
+/** Connect to one more server, which gets the number server_count - 1. */
 int
 pipeline_add_server(struct pipeline *pipeline, const char *address);
 
@@ -156,11 +160,11 @@ pipeline_reap(struct pipeline *pipeline, struct nb_completion *out, size_t room,
 void
 pipeline_release(struct pipeline *pipeline);
 
-/** Wait until all in flight are answered; completions of submit wait for reap. */
+/** Wait until all requests in flight are answered. Completions of submit still wait for reap. */
 int
 pipeline_drain(struct pipeline *pipeline);
 
-/** One request, waited for: its answer. *value may be NULL. */
+/** Send one request, wait, and return its answer. `value` may be NULL. */
 int
 pipeline_do(
 	struct pipeline *pipeline, const struct nb_request *request, struct nb_slice *value);
@@ -172,7 +176,7 @@ pipeline_get(struct pipeline *pipeline, struct nb_slice key, struct nb_slice *va
 	return pipeline_do(pipeline, &request, value);
 }
 
-/** put, del and insert by NB_REQ_PUT, NB_REQ_DEL and NB_REQ_INSERT. */
+/** put, del and insert, with the verb NB_REQ_PUT, NB_REQ_DEL or NB_REQ_INSERT. */
 static inline int
 pipeline_write(
 	struct pipeline *pipeline, uint32_t verb, struct nb_slice key, struct nb_slice value)
@@ -200,7 +204,7 @@ int
 pipeline_multi_get(struct pipeline *pipeline, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers);
 
-/** The writes as puts and deletes; no flag is known. */
+/** Send the writes as puts and deletes. Supports no flags. */
 int
 pipeline_batch(
 	struct pipeline *pipeline, const struct nb_write *writes, size_t count, uint32_t flags);

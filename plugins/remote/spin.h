@@ -2,23 +2,23 @@
 #ifndef REMOTE_SPIN_H
 #define REMOTE_SPIN_H
 /**
- * Whether a thread that waits for its peer polls before it sleeps. Both ends of a connection use it:
- * clients (stream.c) and the server's threads (lib/serve/poller.c).
+ * Decides whether a thread that waits for its peer polls before it sleeps. Both ends of a
+ * connection use it: clients (stream.c) and the server's threads (lib/serve/poller.c).
  *
- * To fall asleep and to be woken up costs more than a small batch of requests. Polling saves that
- * if two things hold: the peer's next bytes come within the time to poll, and the thread has a CPU
- * of its own, since on a shared one it takes the time that the peer needs. Neither is known before,
- * so a thread tries and watches:
+ * Falling asleep and waking up cost more than a small batch of requests. Polling saves this
+ * cost on two conditions. The peer's next bytes must arrive within the polling time. The
+ * thread must have its own CPU, because on a shared CPU it uses the time that the peer
+ * needs. Neither is known in advance, so a thread tries and observes:
  *
- *     bytes came while it polled               it polls at the next wait, too
- *     SPIN_MISSES waits in a row without any   it does not poll at the next 16 waits; after the
- *                                              next misses at 32, ... 1024
- *     polling was interrupted for SPIN_LOST_NS another task had the CPU: it does not poll for
- *                                              20 ms; after the next time 40 ms, ... 1.28 s
+ *     bytes arrived while it polled             it also polls at the next wait
+ *     SPIN_MISSES waits in a row without bytes  it does not poll at the next 16 waits; after
+ *                                               the next misses at 32, ... 1024
+ *     polling was interrupted for SPIN_LOST_NS  another task had the CPU: it does not poll for
+ *                                               20 ms; after the next time 40 ms, ... 1.28 s
  *
- * So a thread that polls for nothing loses at most three times the limit in 16 to 1024 waits. The
- * interruption is longer than those of a host of virtual machines usually are, and shorter than
- * what Linux gives a task at once (3 ms).
+ * So unsuccessful polling costs at most three times the limit in 16 to 1024 waits.
+ * SPIN_LOST_NS is longer than the usual interruptions by a hypervisor, and shorter than
+ * Linux's time slice (3 ms).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,15 +30,14 @@ enum {
 	SPIN_PAUSE_MOST = 1024,
 	SPIN_REST_NS = 20000000,
 	SPIN_REST_MOST_NS = 1280000000,
-	SPIN_GOOD =
-		1024 /* waits in a row that ended while it polled: what was before is forgotten */
+	SPIN_GOOD = 1024 /* after so many polled waits in a row, rest_ns is reset */
 };
 
 struct spin {
-	uint64_t limit_ns; /* to poll in one wait, at most; 0: never */
+	uint64_t limit_ns; /* maximum polling time in one wait; 0: never poll */
 	uint64_t begin_ns, last_ns, rest_until_ns, rest_ns;
 	uint32_t misses, hits, left, pause;
-	uint64_t polled, slept; /* waits that ended while it polled, and the others */
+	uint64_t polled, slept; /* waits that ended during polling, and all others */
 };
 
 static inline void
@@ -48,7 +47,7 @@ spin_create(struct spin *spin, uint64_t limit_ns)
 		.limit_ns = limit_ns, .rest_ns = SPIN_REST_NS, .pause = SPIN_PAUSE};
 }
 
-/** A wait begins: whether to poll. If not, it sleeps. */
+/** Begin a wait. Returns whether to poll; if not, the caller sleeps. */
 static inline bool
 spin_begin(struct spin *spin, uint64_t now_ns)
 {
@@ -63,7 +62,7 @@ spin_begin(struct spin *spin, uint64_t now_ns)
 	return true;
 }
 
-/** Something came while it polled. */
+/** Bytes arrived during polling. */
 static inline void
 spin_end(struct spin *spin)
 {
@@ -74,7 +73,7 @@ spin_end(struct spin *spin)
 		spin->rest_ns = SPIN_REST_NS;
 }
 
-/** Nothing came: whether to go on. If not, it sleeps. */
+/** Nothing arrived yet. Returns whether to continue; if not, the caller sleeps. */
 static inline bool
 spin_goes_on(struct spin *spin, uint64_t now_ns)
 {

@@ -2,17 +2,18 @@
 /*
  * A stream over TCP or a Unix socket.
  *
- * - One write sends a whole batch out of one buffer: copying 64 small requests into it costs
+ * - One write sends a whole batch from one buffer: copying 64 small requests into it costs
  *   less than writev(2) of their parts.
- * - TCP_NODELAY, because a request that is split over two writes would wait for the peer's
- *   delayed acknowledgement, 40 ms.
- * - To sleep in poll(2) and then read costs two system calls. If the stream is the only one, has
- *   nothing to send and may sleep for long, recv(2) itself sleeps, limited by SO_RCVTIMEO. So
- *   the socket is a blocking one, and all other calls have MSG_DONTWAIT.
- * - No call waits only for the peer to take bytes: a peer that sends its answers into a full
- *   buffer takes no more requests until they are read.
- * - A lent buffer never moves. If it becomes too small, the bytes that are not consumed are
- *   copied to a larger one, and the old one is kept until the release.
+ * - TCP_NODELAY is set because a request that is split over two writes would otherwise wait
+ *   40 ms for the peer's delayed acknowledgement.
+ * - Sleeping in poll(2) and then reading costs two system calls. So recv(2) itself sleeps,
+ *   limited by SO_RCVTIMEO, if the stream is the only one, has nothing to send and may sleep
+ *   for long. Therefore the socket is in blocking mode, and all other calls use
+ *   MSG_DONTWAIT.
+ * - No call waits only for writability: a peer that sends answers into a full buffer accepts
+ *   no more requests until the answers are read.
+ * - A lent buffer never moves. If it becomes too small, the unconsumed bytes are copied to a
+ *   larger one, and the old one is kept until the release.
  */
 #include "stream.h"
 #include "address.h"
@@ -41,8 +42,8 @@ enum {
 #define CONNECT_NS (10 * STREAM_SECOND_NS)
 
 /*
- * SO_RCVTIMEO may be late by a tick of the kernel's timer, 1 to 10 ms. So recv(2) sleeps for
- * half of a long time-out, and poll(2) for the rest.
+ * SO_RCVTIMEO may expire late by a tick of the kernel's timer, 1 to 10 ms. So recv(2) sleeps
+ * for half of a long timeout, and poll(2) for the rest.
  */
 #define LONG_SLEEP_NS UINT64_C(10000000)
 
@@ -70,7 +71,7 @@ left_until(uint64_t deadline_ns)
 
 /* ---- failures ---- */
 
-/* The text of the first failure is kept: later calls fail with it. */
+/* Keeps the text of the first failure: later calls fail with it. */
 int
 stream_fail(struct stream *stream, const char *fmt, ...)
 {
@@ -106,7 +107,7 @@ fail_memory(struct stream *stream, size_t size)
 
 /* ---- connect ---- */
 
-/** 0 or errno. */
+/** Returns 0 or errno. */
 static int
 await_connection(int fd, uint64_t deadline_ns)
 {
@@ -131,7 +132,7 @@ connect_until(int fd, const struct sockaddr *to, socklen_t size, uint64_t deadli
 	while (connect(fd, to, size) != 0 && errno != EISCONN) {
 		if (errno == EINPROGRESS || errno == EINTR)
 			return await_connection(fd, deadline_ns);
-		/* A Unix socket whose server has not yet accepted others. */
+		/* EAGAIN: the backlog of a Unix socket is full. */
 		if (errno != EAGAIN)
 			return errno;
 		if (left_until(deadline_ns) == 0)
@@ -141,7 +142,7 @@ connect_until(int fd, const struct sockaddr *to, socklen_t size, uint64_t deadli
 	return 0;
 }
 
-/** A connected socket, or -1 with *error. */
+/** Returns a connected socket, or -1 with *error. */
 static int
 connect_to(int family, int protocol, const struct sockaddr *to, socklen_t size,
 	uint64_t timeout_ns, int *error)
@@ -167,7 +168,7 @@ connect_unix(const struct address *address, uint64_t timeout_ns, int *error)
 		AF_UNIX, 0, (const struct sockaddr *)&to, sizeof(to), timeout_ns, error);
 }
 
-/** Every address of the host's name is tried. *name_error: of getaddrinfo(3). */
+/** Tries every address of the host name. *name_error: error of getaddrinfo(3). */
 static int
 connect_inet(const struct address *address, uint64_t timeout_ns, int *error, int *name_error)
 {
@@ -220,13 +221,13 @@ stream_open(struct stream *stream, const struct nb_host *host, const char *addre
 	return rc;
 }
 
-/* TCP only: a Unix socket refuses these, and needs none. */
+/* For TCP only: a Unix socket rejects these options and does not need them. */
 static void
 set_tcp_options(int fd)
 {
 	static const int on = 1, idle_s = 30, interval_s = 10, count = 3;
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	/* A machine that vanishes is told after a minute. */
+	/* Detect a vanished machine after a minute. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
@@ -271,7 +272,7 @@ stream_close(struct stream *stream)
 
 /* ---- buffers ---- */
 
-/** The bytes of a buffer to its beginning. */
+/** Move the valid bytes to the beginning of the buffer. */
 static void
 compact(struct stream_buffer *buffer)
 {
@@ -282,7 +283,7 @@ compact(struct stream_buffer *buffer)
 	buffer->begin = 0;
 }
 
-/** A larger room for `size` more bytes. */
+/** Size of a larger buffer that holds `size` more bytes. */
 static size_t
 grown(const struct stream_buffer *buffer, size_t size)
 {
@@ -308,7 +309,7 @@ stream_room_more(struct stream *stream, size_t size)
 	return out->bytes + out->end;
 }
 
-/* The first bytes of a retired buffer are lent, so the list's pointers stand before them. */
+/* A list node is separate from its buffer, because the buffer's first bytes are lent. */
 struct retired {
 	struct retired *next;
 	char *bytes;
@@ -326,7 +327,7 @@ stream_release_retired(struct stream *stream)
 	stream->retired = NULL;
 }
 
-/** A larger input buffer, for `size` more bytes; the old one is freed, or kept if it is lent. */
+/** Allocate a larger input buffer for `size` more bytes. Free the old one, or keep it if lent. */
 static int
 replace_input(struct stream *stream, size_t size)
 {
@@ -348,7 +349,10 @@ replace_input(struct stream *stream, size_t size)
 	return NB_OK;
 }
 
-/** Room in the input buffer for a reply of `need` bytes, and for a good piece in any case. */
+/**
+ * Make room in the input buffer for a reply of `need` bytes, and at least for IN_ROOM / 4
+ * bytes.
+ */
 static int
 make_input_room(struct stream *stream, size_t need)
 {
@@ -404,13 +408,13 @@ stream_push(struct stream *stream)
 			return NB_OK;
 		if (errno != EPIPE && errno != ECONNRESET)
 			return fail_call(stream, "send", errno);
-		break; /* the peer's last words may say why, so they are read first */
+		break; /* do not fail yet: read the peer's last bytes, which may contain the reason */
 	}
 	out->begin = out->end = 0;
 	return NB_OK;
 }
 
-/** Read once. `flags` of recv(2). */
+/** Read once. `flags` are those of recv(2). */
 static int
 read_once(struct stream *stream, size_t need, int flags, size_t *came)
 {
@@ -478,7 +482,7 @@ streams_wait(struct stream *const *streams, size_t count, uint64_t timeout_ns)
 	return rc >= 0 ? NB_OK : fail_wait(streams[0]);
 }
 
-/** Sleep in recv(2) for at most that long. */
+/** Sleep in recv(2) for at most sleep_ns and at most one second. */
 static int
 sleep_in_read(struct stream *stream, size_t need, uint64_t sleep_ns, size_t *came)
 {
@@ -513,7 +517,10 @@ spin(struct stream *stream, size_t need, uint64_t deadline_ns, size_t *came)
 	return rc;
 }
 
-/** Likewise, in a wait that spin_begin() allows, and whose deadline is later than its limit. */
+/**
+ * Adaptive spinning. Requires that spin_begin() allows it and that the timeout exceeds its
+ * limit.
+ */
 static int
 spin_while_useful(struct stream *stream, size_t need, size_t *came)
 {

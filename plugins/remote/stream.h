@@ -2,13 +2,13 @@
 #ifndef REMOTE_STREAM_H
 #define REMOTE_STREAM_H
 /**
- * One connection to a server: a non-blocking socket with a buffer for each direction.
+ * One connection to a server: a socket with a buffer for each direction.
  *
- * Requests are encoded in place, in stream_room(), and leave with one write for all of them.
- * Replies are parsed in place, from stream_front(). A reply that was consumed may lend its
- * bytes after stream_lend(): they do not move until stream_release().
+ * Callers encode requests in place, in stream_room(); one write sends them all. Callers
+ * parse replies in place, from stream_front(). A consumed reply may lend its bytes after
+ * stream_lend(): they do not move until stream_release().
  *
- * Failures. Each message names the address. A failure ends the stream: later calls fail with
+ * Failures: each message names the address. A failure ends the stream: later calls fail with
  * the same message. A stream belongs to one thread.
  */
 #include "spin.h"
@@ -24,33 +24,39 @@
 
 struct stream;
 
-/** What replaces the socket's send(2) and recv(2). */
+/** Replacement for the socket's send(2) and recv(2). */
 struct stream_io {
-	/** Bytes that were taken; -1: errno, EAGAIN, or EPROTO after stream_fail(). Never wait. */
+	/**
+	 * Returns the number of accepted bytes, or -1 with errno: EAGAIN, or EPROTO after
+	 * stream_fail(). Never waits.
+	 */
 	ssize_t (*write)(struct stream *stream, const void *bytes, size_t size);
-	/** Likewise; 0: the peer has closed. */
+	/** Like write; 0: the peer has closed the connection. */
 	ssize_t (*read)(struct stream *stream, void *to, size_t size);
-	/** Whether read or, with unsent bytes, write would do something before the file can be read. */
+	/**
+	 * Whether read could make progress before `fd` is readable; or write, if bytes are unsent.
+	 */
 	bool (*has_more)(const struct stream *stream);
 	void (*close)(struct stream *stream);
 };
 
-/** Zeros are fine. */
+/** Zeros select the defaults. */
 struct stream_options {
-	uint64_t connect_ns;      /* time to connect; 0: 10 seconds */
-	uint64_t spin_ns;         /* read the socket without sleeping for so long, then sleep */
-	bool has_adaptive_spin;   /* only while that pays: see spin.h */
-	const char *default_port; /* of an address without a port; NULL: it must have one */
+	uint64_t connect_ns;    /* connection timeout; 0: 10 seconds */
+	uint64_t spin_ns;       /* poll the socket for this time before sleeping */
+	bool has_adaptive_spin; /* poll only while it pays off: see spin.h */
+	const char
+		*default_port; /* for an address without a port; NULL: the port is mandatory */
 	/** Connects instead of a socket: see stream_fabric.h. */
 	int (*connect)(struct stream *stream, const struct nb_host *host, const char *address,
 		const struct stream_options *options, uint64_t timeout_ns);
-	/** Called with a stream that is connected, to log in or to set its io: see tls.h. */
+	/** Called after connecting, to log in or to set the stream's io: see tls.h. */
 	int (*secure)(struct stream *stream, const struct stream_options *options,
 		uint64_t timeout_ns);
-	const struct tls *tls; /* what tls_secure() wants */
+	const struct tls *tls; /* for tls_secure() */
 };
 
-/** Bytes [begin, end) of `room`. */
+/** The valid bytes are [begin, end) of `room`. */
 struct stream_buffer {
 	char *bytes;
 	size_t begin, end, room;
@@ -59,33 +65,33 @@ struct stream_buffer {
 struct stream {
 	const struct nb_host *host;
 	const char *address;        /* as the user gave it; must outlive the stream */
-	int fd;                     /* can be read if something may have come */
+	int fd;                     /* readable if data may have arrived */
 	const struct stream_io *io; /* NULL: the socket itself */
 	void *of_io;
 	bool is_lent;      /* bytes before in.begin must not move */
-	uint64_t spin_ns;  /* in any wait */
-	struct spin spin;  /* of a stream that has_adaptive_spin */
-	uint64_t sleep_ns; /* the socket's own receive time-out, as set */
+	uint64_t spin_ns;  /* for each wait */
+	struct spin spin;  /* for has_adaptive_spin */
+	uint64_t sleep_ns; /* the current SO_RCVTIMEO of the socket */
 	struct stream_buffer out, in;
-	void *retired; /* lent buffers that were too small, one pointing to the next */
-	char *failure; /* the message of a failed stream; NULL: it works */
+	void *retired; /* list of lent buffers that were too small */
+	char *failure; /* message of a failed stream; NULL: no failure */
 };
 
-/** Connect. Returns NB_OK or a failure, after which there is nothing to close. */
+/** Connect. Returns NB_OK or a failure; a failed stream needs no close. */
 int
 stream_open(struct stream *stream, const struct nb_host *host, const char *address,
 	const struct stream_options *options);
 
-/** A stream of a connected socket, which it then owns. `address` is for messages. */
+/** Make a stream from a connected socket and take ownership of it. `address` is for messages. */
 int
 stream_adopt(struct stream *stream, const struct nb_host *host, const char *address, int fd,
 	const struct stream_options *options);
 
-/** Zeros are fine. */
+/** A zeroed stream is allowed. */
 void
 stream_close(struct stream *stream);
 
-/** Make the stream fail: the text after "ADDRESS: ". Returns NB_FAIL. */
+/** Mark the stream as failed. The text follows "ADDRESS: ". Returns NB_FAIL. */
 int
 stream_fail(struct stream *stream, const char *fmt, ...) NB_PRINTF(2, 3);
 
@@ -94,7 +100,10 @@ stream_fail(struct stream *stream, const char *fmt, ...) NB_PRINTF(2, 3);
 char *
 stream_room_more(struct stream *stream, size_t size);
 
-/** Where the next `size` bytes to send are written; NULL: out of memory, and told. */
+/**
+ * Memory for the next `size` bytes to send. Returns NULL if out of memory, after reporting
+ * it.
+ */
 static inline char *
 stream_room(struct stream *stream, size_t size)
 {
@@ -103,27 +112,27 @@ stream_room(struct stream *stream, size_t size)
 	return stream_room_more(stream, size);
 }
 
-/** That many of them were written. */
+/** Record that `size` of these bytes were written. */
 static inline void
 stream_wrote(struct stream *stream, size_t size)
 {
 	stream->out.end += size;
 }
 
-/** Bytes that wait to be sent. */
+/** Number of bytes that wait to be sent. */
 static inline size_t
 stream_unsent(const struct stream *stream)
 {
 	return stream->out.end - stream->out.begin;
 }
 
-/** Send what the socket takes now, in one write. NB_OK or a failure. */
+/** Send what the socket accepts now, in one write. Returns NB_OK or a failure. */
 int
 stream_push(struct stream *stream);
 
 /* ---- input ---- */
 
-/** The bytes that came and were not consumed: *size of them. They may be written to. */
+/** The *size received bytes that were not consumed. The caller may modify them. */
 static inline char *
 stream_front(const struct stream *stream, size_t *size)
 {
@@ -137,7 +146,7 @@ stream_consume(struct stream *stream, size_t size)
 	stream->in.begin += size;
 }
 
-/** What was consumed from now on stays where it is until stream_release(). */
+/** From now on, consumed bytes do not move until stream_release(). */
 static inline void
 stream_lend(struct stream *stream)
 {
@@ -156,39 +165,39 @@ stream_release(struct stream *stream)
 }
 
 /**
- * Read what is there, without waiting. `need`: bytes that the reply at the front has at least,
- * so that there is room for them; 0: not known. *came: bytes that were read.
+ * Read the available bytes without waiting. `need`: minimum size of the reply at the front,
+ * to make room for it; 0: unknown. *came: number of bytes read.
  */
 int
 stream_pull(struct stream *stream, size_t need, size_t *came);
 
 /**
- * The same, but wait until something came or timeout_ns is over: spin for spin_ns, then sleep.
- * While it waits it sends what is unsent.
+ * Like stream_pull(), but wait for bytes until timeout_ns has passed: spin for spin_ns, then
+ * sleep. Sends unsent bytes during the wait.
  */
 int
 stream_wait(struct stream *stream, size_t need, uint64_t timeout_ns, size_t *came);
 
-/** Wait until one of the streams can be read, or written to where it has unsent bytes. */
+/** Wait until a stream is readable, or writable if it has unsent bytes. */
 int
 streams_wait(struct stream *const *streams, size_t count, uint64_t timeout_ns);
 
-/** Send everything; a failure if that takes longer. What comes meanwhile is read. */
+/** Send all unsent bytes; fails after timeout_ns. Also reads incoming bytes during the wait. */
 int
 stream_flush(struct stream *stream, uint64_t timeout_ns);
 
-/** Wait until at least `size` bytes are at the front; a failure if that takes longer. */
+/** Wait until at least `size` bytes are at the front; fails after timeout_ns. */
 int
 stream_receive(struct stream *stream, size_t size, uint64_t timeout_ns);
 
 /**
- * For a protocol of lines: wait for a line that ends with "\r\n", or "\n". *line is lent until
- * the next call, with a NUL instead of its end.
+ * For line-based protocols: wait for a line that ends with "\r\n" or "\n". *line is lent
+ * until the next call; a NUL replaces the end of line.
  */
 int
 stream_receive_line(struct stream *stream, char **line, uint64_t timeout_ns);
 
-/** CLOCK_MONOTONIC. */
+/** The time of CLOCK_MONOTONIC. */
 uint64_t
 stream_now_ns(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A stream over a channel of libfabric. Each stream has a domain and queues of its own, so that its
- * thread waits for its own news only.
+ * A stream over a libfabric channel. Each stream has its own domain and queues, so that its
+ * thread waits only for its own events.
  */
 #include "stream_fabric.h"
 #include "address.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 10 /* while it connects */ };
+enum { LOOK_MS = 10 /* while connecting */ };
 
 struct fabric_stream {
 	struct fabric_net net;
@@ -30,7 +30,7 @@ discard(struct fabric_stream *own)
 	free(own);
 }
 
-/** News say nothing here: the stream looks at its only channel. */
+/** Process events. The stream has only one channel, so it ignores which channel has news. */
 static void
 look(struct fabric_stream *own)
 {

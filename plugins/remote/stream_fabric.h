@@ -6,7 +6,7 @@
 
 #ifdef NB_HAVE_OFI
 
-/** stream_options.connect. */
+/** For stream_options.connect. */
 int
 stream_fabric_connect(struct stream *stream, const struct nb_host *host, const char *address,
 	const struct stream_options *options, uint64_t timeout_ns);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * TLS 1.2 or later. The certificate must be of the host that the address names, and issued by
- * an authority that is trusted, unless the user says that any is taken.
+ * TLS 1.2 or later. The certificate must be issued for the host in the address, by a trusted
+ * authority, unless the user accepts any certificate.
  *
- * OpenSSL would write to the socket by write(2), which raises SIGPIPE and waits. So it reads
- * and writes through a BIO of our own that uses send(2) and recv(2) without waiting.
+ * OpenSSL would write to the socket with write(2), which raises SIGPIPE and blocks.
+ * Therefore it uses a BIO defined here, with non-blocking send(2) and recv(2).
  */
 #include "tls.h"
 #include "address.h"
@@ -24,10 +24,10 @@ struct tls {
 	BIO_METHOD *method;
 };
 
-/** Of a stream. */
+/** TLS state of a stream. */
 struct secure {
 	SSL *ssl;
-	bool has_more; /* the last read filled all of its room */
+	bool has_more; /* the last read filled its buffer */
 };
 
 /* ---- the BIO ---- */
@@ -80,7 +80,7 @@ ssl_of(const struct stream *stream)
 
 /* ---- errors ---- */
 
-/** The first error of this thread's queue, which it empties. */
+/** Return the first error in this thread's queue, and clear the queue. */
 static const char *
 error_text(void)
 {
@@ -90,7 +90,7 @@ error_text(void)
 	return text != NULL ? text : "unknown error";
 }
 
-/** The outcome of a read or write that did not succeed, as a stream_io has it. */
+/** Convert the outcome of an unsuccessful read or write to the convention of stream_io. */
 static ssize_t
 io_outcome(struct stream *stream, int rc, const char *call)
 {
@@ -106,7 +106,7 @@ io_outcome(struct stream *stream, int rc, const char *call)
 	if (error == SSL_ERROR_SYSCALL ||
 		ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
 		ERR_clear_error();
-		return 0; /* it closed without saying so */
+		return 0; /* closed without a close_notify */
 	}
 	stream_fail(stream, "TLS %s: %s", call, error_text());
 	errno = EPROTO;
@@ -130,7 +130,7 @@ tls_write(struct stream *stream, const void *bytes, size_t size)
 	return -1;
 }
 
-/* One call gives one record at most, 16 KiB: as many as there are and fit. */
+/* One call returns at most one record of 16 KiB, so loop while records are available and fit. */
 static ssize_t
 tls_read(struct stream *stream, void *to, size_t size)
 {
@@ -157,7 +157,7 @@ tls_close(struct stream *stream)
 {
 	SSL *ssl = ssl_of(stream);
 	if (SSL_is_init_finished(ssl) && stream->failure == NULL)
-		SSL_shutdown(ssl); /* so that the peer knows that this was all */
+		SSL_shutdown(ssl); /* sends close_notify */
 	ERR_clear_error();
 	SSL_free(ssl);
 	free(stream->of_io);
@@ -168,7 +168,7 @@ static const struct stream_io tls_io = {
 
 /* ---- the handshake ---- */
 
-/** Whose certificate it must be. */
+/** Set the name that the certificate must contain. */
 static bool
 set_name(SSL *ssl, const char *host)
 {
@@ -198,7 +198,7 @@ fail_handshake(struct stream *stream, int rc, uint64_t timeout_ns)
 	return stream_fail(stream, "TLS: %s; is it a server with TLS?", error_text());
 }
 
-/** Wait for what the handshake needs next. False: it has failed, or the time is over. */
+/** Wait for the next step of the handshake. Returns false if it failed or timed out. */
 static bool
 wait_for_handshake(struct stream *stream, int rc, uint64_t end_ns)
 {
@@ -206,7 +206,7 @@ wait_for_handshake(struct stream *stream, int rc, uint64_t end_ns)
 	uint64_t now = stream_now_ns();
 	if ((error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) || now >= end_ns)
 		return false;
-	/* It writes little, so a full socket is not to be expected; then it asks each ms. */
+	/* A handshake writes little, so a full socket is unlikely; then it retries each ms. */
 	uint64_t left = error == SSL_ERROR_WANT_WRITE ? 1000000 : end_ns - now;
 	return streams_wait(&stream, 1, left) == NB_OK;
 }
@@ -297,7 +297,7 @@ tls_new(struct tls **out, const struct nb_host *host, const struct tls_options *
 		tls_delete(tls);
 		return rc;
 	}
-	/* What is unsent may move to another buffer before it is sent. */
+	/* Unsent bytes may move to another buffer before they are sent. */
 	SSL_CTX_set_mode(tls->context,
 		SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	SSL_CTX_set_read_ahead(tls->context, 1);

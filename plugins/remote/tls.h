@@ -2,17 +2,17 @@
 #ifndef REMOTE_TLS_H
 #define REMOTE_TLS_H
 /**
- * TLS for streams, by OpenSSL. A database makes one struct tls for all of its streams and gives
- * it in stream_options.tls, with tls_secure as stream_options.secure. Any thread may open
- * streams by it.
+ * TLS for streams, with OpenSSL. A database creates one struct tls for all of its streams.
+ * It sets stream_options.tls to it and stream_options.secure to tls_secure. Any thread may
+ * then open streams.
  */
 #include "stream.h"
 
-/** What a user chooses. NULL: not given. */
+/** The user's settings. NULL: not given. */
 struct tls_options {
-	const char *ca;         /* file of certificates that are trusted; NULL: the system's */
-	const char *cert, *key; /* files of the client's own certificate, both or none */
-	bool is_unverified;     /* any server's certificate is taken */
+	const char *ca;         /* file of trusted certificates; NULL: the system's */
+	const char *cert, *key; /* files of the client certificate and its key, both or none */
+	bool is_unverified;     /* accept any server certificate */
 };
 
 #ifdef REMOTE_TLS
@@ -21,15 +21,18 @@ struct tls_options {
 int
 tls_new(struct tls **out, const struct nb_host *host, const struct tls_options *options);
 
-/** After all of its streams; NULL is fine. */
+/** Call it after closing all of its streams. NULL is allowed. */
 void
 tls_delete(struct tls *tls);
 
-/** stream_options.secure: the handshake, within the time. A failure names the address. */
+/**
+ * For stream_options.secure: perform the handshake within timeout_ns. A failure names the
+ * address.
+ */
 int
 tls_secure(struct stream *stream, const struct stream_options *options, uint64_t timeout_ns);
 
-#else /* built without OpenSSL: it cannot be had */
+#else /* built without OpenSSL: unsupported */
 
 static inline int
 tls_new(struct tls **out, const struct nb_host *host, const struct tls_options *options)
