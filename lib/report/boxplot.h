@@ -6,7 +6,7 @@
 
 #include <mininb/mininb.h>
 
-/** The figures of a thread, in this order and with the names of Masstree's notebooks. */
+/** The figures of a thread, in the order and with the names of Masstree's notebooks. */
 enum {
 	BOXPLOTS_OPS,
 	BOXPLOTS_PUTS,
@@ -20,25 +20,25 @@ extern const char *const boxplots_names[BOXPLOTS_KINDS]; /* "ops", "puts", ... *
 
 struct candle {
 	char *label;
-	double levels[5]; /* least, lower quartile, median, upper quartile, greatest */
+	double levels[5]; /* minimum, lower quartile, median, upper quartile, maximum */
 };
 
-/** {0} is an empty one. */
+/** {0} is an empty set of boxplots. */
 struct boxplots {
 	struct candle *items[BOXPLOTS_KINDS];
 	size_t count[BOXPLOTS_KINDS];
 };
 
-/** `share` of the way from the first to the last of sorted values; count > 0. */
+/** The level at `share` (0..1) of the way from the first to the last sorted value; count > 0. */
 double
 boxplots_level(const double *values, size_t count, double share);
 
-/** Append one; `rates` are sorted by it. None if there are no rates. */
+/** Sort `rates` and append their candle. Appends nothing if count is 0. */
 NB_MUST_CHECK int
 boxplots_add(struct boxplots *boxplots, uint32_t kind, const char *label, double *rates,
 	size_t count);
 
-/** A gnuplot script with a picture for each kind that there is. */
+/** Write a gnuplot script with one picture for each kind that has candles. */
 void
 boxplots_write(const struct boxplots *boxplots, FILE *out);
 

@@ -2,8 +2,8 @@
 #ifndef REPORT_CSV_H
 #define REPORT_CSV_H
 /**
- * A line of CSV by RFC 4180, except that lines end in LF alone. Texts are quoted if they need it.
- * A field that is not known is empty.
+ * Writes a line of CSV by RFC 4180, except that lines end in LF alone. Texts are quoted
+ * where necessary. An unknown value is an empty field.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 struct csv {
 	FILE *out;
-	bool is_begun; /* the line has a field */
+	bool is_begun; /* the line has at least one field */
 };
 
 void
@@ -20,11 +20,11 @@ csv_text(struct csv *csv, const char *text);
 void
 csv_count(struct csv *csv, uint64_t count);
 
-/** 15 significant digits. */
+/** Write a number with 15 significant digits. */
 void
 csv_real(struct csv *csv, double value);
 
-/** As that with an empty field for 0, which says that it is not known. */
+/** Like csv_real(), but 0 means unknown and writes an empty field. */
 void
 csv_known(struct csv *csv, double value);
 

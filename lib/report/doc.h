@@ -17,7 +17,7 @@
 /** The renderings. An item is shown in all of them unless doc_show() names one. */
 enum { DOC_TEXT = 1, DOC_MARKDOWN = 2 };
 
-/** What each rendering makes of a label L and a text T. */
+/** How each rendering shows a label L and a text T. */
 enum doc_kind {
 	DOC_HEADING,   /* text: "== T"; Markdown: "L T", L is "##", with blank lines around */
 	DOC_LINE,      /* text: "L   : T"; Markdown: "- **L**: T" */
@@ -25,34 +25,34 @@ enum doc_kind {
 	DOC_PARAGRAPH, /* "T" */
 	DOC_WRAPPED,   /* text: T in lines of at most 80 columns; Markdown: "LT", not escaped */
 	DOC_BLOCK,     /* Markdown: lines of code */
-	DOC_FOLD,      /* Markdown: what follows is folded under the title T */
+	DOC_FOLD,      /* Markdown: the following items are folded under the title T */
 	DOC_UNFOLD,
 	DOC_GAP, /* a blank line */
 	DOC_TABLE,
 	DOC_CELL
 };
 
-enum { DOC_LEFT, DOC_RIGHT }; /* where the cells of a column stand */
+enum { DOC_LEFT, DOC_RIGHT }; /* alignment of the cells of a column */
 
 enum {
-	DOC_COLUMNS = 32, /* of a table, at most */
-	DOC_APART = 1,    /* a table without rows is left out; else a blank line is before it */
-	DOC_PLAIN = 2     /* in Markdown with all columns, without padding and escapes */
+	DOC_COLUMNS = 32, /* limit for the columns of a table */
+	DOC_APART = 1, /* leave out a table without rows; else precede it with a blank line */
+	DOC_PLAIN = 2  /* in Markdown: keep all columns, without padding and escapes */
 };
 
 struct doc_column {
 	const char *title;
 	uint32_t side;  /* DOC_LEFT, or DOC_RIGHT for numbers */
-	uint32_t views; /* only in tables that have one of these bits; 0: in all */
+	uint32_t views; /* show it only in tables whose view has one of these bits; 0: in all */
 };
 
 struct doc_item {
 	enum doc_kind kind;
-	uint32_t shown;          /* bits of the renderings; 0: all */
-	char *label, *text, *of; /* owned; of NULL: none, else see doc_of() */
-	/* a table; its cells are the items after it, row by row, the first row its titles */
+	uint32_t shown;          /* bits of the renderings that show it; 0: all */
+	char *label, *text, *of; /* owned; `of`: see doc_of(), or NULL */
+	/* of a table; its cells are the following items, row by row, the titles first */
 	size_t columns, cells;
-	uint32_t right, flags; /* bit i of right: column i is DOC_RIGHT */
+	uint32_t right, flags; /* bit i of `right`: column i is DOC_RIGHT */
 };
 
 struct doc {
@@ -60,14 +60,14 @@ struct doc {
 	size_t count, room;
 	uint32_t shown;
 	bool has_failed;
-	/* the table that is being filled: its place, all its columns, borrowed, the next one */
+	/* the unfinished table: its item, its columns (borrowed), and the next column */
 	size_t table;
 	const struct doc_column *columns;
 	size_t column_count, next;
 	uint32_t view;
 };
 
-/** Show the items that follow in this rendering only; 0: in all. */
+/** Show the items that follow only in this rendering; 0: in all. */
 static inline void
 doc_show(struct doc *doc, uint32_t shown)
 {
@@ -85,7 +85,7 @@ doc_add(struct doc *doc, enum doc_kind kind, const char *label, const char *fmt,
 #define doc_wrapped(doc, begin, ...) doc_add(doc, DOC_WRAPPED, begin, __VA_ARGS__)
 #define doc_gap(doc) doc_add(doc, DOC_GAP, "", "%s", "")
 
-/** Like doc_line(). If the item before is the line of that label, extend it by ", T". */
+/** Like doc_line(). If the previous item is a line with that label, append ", T" to it. */
 void
 doc_list(struct doc *doc, const char *label, const char *fmt, ...) NB_PRINTF(3, 4);
 
@@ -94,8 +94,8 @@ void
 doc_more(struct doc *doc, const char *fmt, ...) NB_PRINTF(2, 3);
 
 /**
- * In Markdown: name what the last line is of, "**label** of X"; or append code to the last
- * paragraph, and then what is added by `rest`.
+ * In Markdown, doc_of() turns the label of the last line into "**label** of NAME".
+ * doc_code() appends code to the last paragraph, and then the text `rest`.
  */
 void
 doc_of(struct doc *doc, const char *name);
@@ -103,9 +103,9 @@ void
 doc_code(struct doc *doc, const char *code, const char *rest);
 
 /**
- * Begin a table of those of the columns that belong to `view`; they must outlive its last
- * cell. Text writes a table without rows as its titles, Markdown writes nothing. Markdown
- * leaves out columns whose cells are all empty. `flags`: DOC_APART, DOC_PLAIN.
+ * Begin a table with those columns that belong to `view`; the columns must outlive its last
+ * cell. For a table without rows, text shows the titles and Markdown shows nothing.
+ * Markdown leaves out columns whose cells are all empty. `flags`: DOC_APART, DOC_PLAIN.
  */
 #define doc_table(doc, columns, view, flags) \
 	doc_add_table(doc, columns, sizeof(columns) / sizeof(*(columns)), view, flags)
@@ -113,42 +113,43 @@ void
 doc_add_table(struct doc *doc, const struct doc_column *columns, size_t column_count,
 	uint32_t view, uint32_t flags);
 
-/** Begin a row. Cells that the row before lacks are empty. */
+/** Begin a row. Fill missing cells of the previous row with empty ones. */
 void
 doc_row(struct doc *doc);
 
-/** The next cell of the row, also for a column that the view leaves out. */
+/** Set the next cell of the row. Call it also for a column that the view leaves out. */
 void
 doc_cell(struct doc *doc, const char *fmt, ...) NB_PRINTF(2, 3);
 
-/** A whole row of texts. */
+/** Add a whole row of texts. */
 #define doc_texts(doc, ...) doc_add_texts(doc, (const char *const[]){__VA_ARGS__, NULL})
 void
 doc_add_texts(struct doc *doc, const char *const *texts);
 
-/** The next cell is formatted of the number; it is empty if `is_there` is false. */
+/** Format the number as the next cell; the cell is empty if `is_there` is false. */
 #define doc_cell_if(doc, is_there, fmt, number) \
 	((is_there) ? doc_cell(doc, fmt, number) : doc_cell(doc, "%s", ""))
 
-/* Cells that are empty if the quantity is not above 0. */
+/* Set the next cell; it is empty unless the quantity is above 0. */
 void
 doc_cell_ns(struct doc *doc, double ns);
 void
 doc_cell_bytes(struct doc *doc, double bytes);
 void
 doc_cell_count(struct doc *doc, uint64_t count);
-/** In operations a second, with two decimals below 10. */
+/** In operations per second, with two decimals below 10. */
 void
 doc_cell_rate(struct doc *doc, double ops_s);
 
-/** A percentile of times; empty if too few samples support it. */
+/** A percentile of times; empty if the histogram has too few samples for it. */
 void
 doc_cell_percentile(struct doc *doc, const struct nb_histogram *histogram, double percent);
 
 /**
- * Unless `rc` is a failure: render as DOC_TEXT or DOC_MARKDOWN and flush. Destroy the document.
- * Returns `rc`, or NB_FAIL if a builder ran out of memory or the stream has an error, whose
- * text then begins with `what`: "cannot write a table".
+ * Unless `rc` is a failure, render the document as DOC_TEXT or DOC_MARKDOWN and flush
+ * `out`. Destroys the document always. Returns `rc`. Returns NB_FAIL if a builder ran out
+ * of memory or the stream has an error; the text of a stream error begins with `what`:
+ * "cannot write a table".
  */
 NB_MUST_CHECK int
 doc_finish(struct doc *doc, int rc, uint32_t rendering, FILE *out, const char *what);
@@ -164,11 +165,11 @@ doc_text_item(const struct doc_item *item, FILE *out);
 void
 doc_markdown_item(const struct doc_item *item, FILE *out);
 
-/** In characters of UTF-8. */
+/** The width of a text in characters of UTF-8. */
 size_t
 doc_width(const char *text);
 
-/** Characters that a terminal obeys become '?': a result may be somebody else's. */
+/** Replace control characters by '?', because a result may come from an untrusted source. */
 void
 doc_clean(char *text);
 

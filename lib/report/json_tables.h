@@ -2,13 +2,14 @@
 #ifndef REPORT_JSON_TABLES_H
 #define REPORT_JSON_TABLES_H
 /**
- * The name of each member of a record in a result file. A member that is added to a structure
- * is added to its table, from which the schema is made (extra/schema/schema.c).
+ * The tables that name each member of a record in a result file. For a new member of a
+ * structure, add a row to its table; extra/schema/schema.c makes the schema from the
+ * tables.
  */
 #include "report/json_fields.h"
 #include "report/record.h"
 
-/** Most of what a document may hold of each, so that what is read stays within bounds. */
+/** Limits for the lists of a document, so that a bad file cannot exhaust memory. */
 enum {
 	JSON_RESULTS_MAX = 1 << 16,
 	JSON_LIST_MAX = 1 << 20, /* threads, intervals, points, words, options, counters */
@@ -22,10 +23,11 @@ extern const struct json_names json_kinds; /* NB_OP_* */
 extern const struct json_field json_head_fields[];    /* struct nb_results */
 extern const struct json_field json_command_fields[]; /* struct record_command */
 extern const struct json_field json_sweep_fields[];   /* struct record_sweep */
-extern const struct json_field json_record_fields[];  /* struct record: what is of every one */
-extern const struct json_field json_result_fields[];  /* struct nb_result */
-extern const struct json_field json_option_fields[];  /* struct result_option */
-extern const struct json_field json_engine_fields[];  /* struct nb_result */
+extern const struct json_field
+	json_record_fields[]; /* struct record: members of every record */
+extern const struct json_field json_result_fields[]; /* struct nb_result */
+extern const struct json_field json_option_fields[]; /* struct result_option */
+extern const struct json_field json_engine_fields[]; /* struct nb_result */
 extern const struct json_field json_environment_fields[];
 extern const struct json_field json_residency_fields[];
 extern const struct json_field json_thread_fields[];

@@ -2,9 +2,9 @@
 #ifndef REPORT_JSON_VALUE_H
 #define REPORT_JSON_VALUE_H
 /**
- * Single values of a result file, as JSON and back. A value is read exactly as it was written,
- * which JSON alone does not promise: numbers from 2^63 on are decimal text, and bytes that are
- * not UTF-8 have characters of their own.
+ * Single values of a result file, to JSON and back. Reading returns exactly the written
+ * value. JSON alone does not promise that, so numbers from 2^63 on are decimal text, and
+ * bytes that are not UTF-8 are encoded as special characters.
  */
 #include <stdbool.h>
 
@@ -14,17 +14,17 @@
 
 #include "base/uint128.h"
 
-/* ---- writing: NULL if memory does not reach, which json_put() and json_add() note ---- */
+/* ---- writing: NULL if memory runs out, which json_put() and json_add() note ---- */
 
-/** Names of kinds beside NB_OP_*, of one result, by number; "": there is none. */
+/** Names of a result's own operation kinds, by number; "" below those of NB_OP_* and if unused. */
 typedef const char (*json_kind_names)[NB_KIND_NAME];
 
 /** The document that is being written. */
 struct json_writer {
-	json_kind_names kinds; /* NULL: there are none */
-	const char *verb;      /* as json_reader.verb */
+	json_kind_names kinds; /* NULL: the result has none */
+	const char *verb;      /* like json_reader.verb */
 	bool is_sparse;        /* leave out numbers that are 0 */
-	bool has_failed;       /* memory did not reach */
+	bool has_failed;       /* memory ran out */
 };
 
 /** Set a member of an object. */
@@ -35,7 +35,7 @@ json_put(struct json_writer *writer, json_t *object, const char *name, json_t *v
 void
 json_add(struct json_writer *writer, json_t *array, json_t *value);
 
-/** Bytes of the character of UTF-8 that begins here, by RFC 3629; 0 if none does. */
+/** The length in bytes of the UTF-8 character at `text`, by RFC 3629; 0 if it is invalid. */
 size_t
 json_character(const char *text);
 
@@ -45,7 +45,7 @@ json_from_u64(uint64_t value);
 json_t *
 json_from_u128(uint128 value);
 
-/** null for what is not finite. */
+/** null if the value is not finite. */
 json_t *
 json_from_real(double value);
 
@@ -58,61 +58,64 @@ json_t *
 json_from_text(const char *text);
 
 /**
- * null for NULL; else HdrHistogram's text, everything that it loses, and some percentiles for
- * people who look at the file.
+ * null for NULL; else HdrHistogram's text, the values that it does not keep, and some
+ * percentiles for people who read the file.
  */
 json_t *
 json_from_histogram(struct json_writer *writer, const struct nb_histogram *histogram);
 
 /* ---- reading ---- */
 
-/** Where in a document a reader is: the way up to its root. */
+/** The position of a reader in a document: a list from the value up to the root. */
 struct json_place {
-	const struct json_place *up; /* NULL: the root itself */
-	const char *name;            /* NULL: `index` in an array */
+	const struct json_place *up; /* NULL: this is the root */
+	const char *name;            /* NULL: an array element, at `index` */
 	size_t index;
 };
 
 /**
- * The document that is being read. The first failure stays in `rc` and is the error of this
- * thread; from then on every function below does nothing and returns 0, false or NULL.
+ * The document that is being read. The first failure is stored in `rc` and as the error of
+ * this thread; after it, every function below does nothing and returns 0, false or NULL.
  */
 struct json_reader {
 	const char *file; /* for messages */
 	int rc;
 	const struct json_place *place;
-	json_kind_names kinds; /* NULL: not known yet */
-	const char *verb;  /* of a classic action, its only kind of operation; NULL: a job */
-	size_t histograms; /* read so far: each takes 270 KB of memory, however short its text */
-	char ***texts;     /* owner of the texts of JSON_T_BORROWED */
+	json_kind_names kinds; /* NULL: not read yet */
+	const char *verb; /* of a classic action: its only kind of operation; NULL: a job */
+	size_t histograms; /* read so far; each uses 270 KB of memory, even if its text is short */
+	char ***texts;     /* the owner of JSON_T_BORROWED texts */
 	size_t *text_count;
 };
 
-/** Histograms of one document. */
+/** Limit for the histograms of one document. */
 enum { JSON_HISTOGRAMS_MAX = 1 << 14 };
 
-/** Reals of a file are within this: more is never measured, and each fits an integer. */
+/**
+ * Limit for real numbers of a file: no measured value exceeds it, and any value fits an
+ * integer.
+ */
 #define JSON_REAL_MAX 1e18
 
-/** From here to JSON_LEAVE() the reader is at a member of that name, or with NULL at element 0. */
+/** Enter the member `what`, or with NULL element 0 of an array, until JSON_LEAVE(). */
 #define JSON_ENTER(reader, at, what) \
 	struct json_place at = {.up = (reader)->place, .name = what}; \
 	(reader)->place = &(at)
 
-/** Back to where the reader was before. */
+/** Return to the position before JSON_ENTER(). */
 #define JSON_LEAVE(reader, at) ((reader)->place = (at).up)
 
-/** Fail with NB_ERR_DATA: "FILE: PLACE: what is wrong". */
+/** Fail with NB_ERR_DATA and the text "FILE: PLACE: message". */
 void
 json_bad(struct json_reader *reader, const char *fmt, ...) NB_PRINTF(2, 3);
 
-/** Call `read` at each element of an array of at most `most`; null has none. */
+/** Call `read` for each element of an array with at most `most` elements; null has none. */
 void
 json_each(struct json_reader *reader, const json_t *array, size_t most,
 	void (*read)(struct json_reader *reader, const json_t *element, void *into),
 	void *into);
 
-/* null is read as 0, and as no text. */
+/* Read a value; null is 0 or false. */
 
 uint64_t
 json_to_u64(struct json_reader *reader, const json_t *json, uint64_t most);
@@ -129,13 +132,13 @@ json_to_hash(struct json_reader *reader, const json_t *json);
 bool
 json_to_bool(struct json_reader *reader, const json_t *json);
 
-/** Yours to free(); NULL of null. */
+/** Yours to free(); NULL for null. */
 char *
 json_to_text(struct json_reader *reader, const json_t *json);
 
 /**
- * Yours; NULL of null. It has the same counts, bounds of the classic table included, minimum,
- * maximum and sum as the one that was written.
+ * Yours; NULL for null. Counts, minimum, maximum, sum and the bounds of the classic table
+ * equal those of the histogram that was written.
  */
 struct nb_histogram *
 json_to_histogram(struct json_reader *reader, const json_t *json);

@@ -2,8 +2,8 @@
 #ifndef REPORT_NOTE_H
 #define REPORT_NOTE_H
 /**
- * Notes from inside: rules that look at a result. A note is one sentence with its figure and,
- * if there is one, the remedy. Its id is one of nb_note_kinds().
+ * The rules that add notes to a result. A note is one sentence with its figure and, if
+ * possible, a remedy. Its id is one of nb_note_kinds().
  */
 #include <stdbool.h>
 
@@ -11,16 +11,19 @@
 
 #include "report/result.h"
 
-/** How grave notes of that kind are: "serious" or "usual", also of kinds not known here. */
+/** The weight of that kind of note: "serious" or "usual", also for unknown kinds. */
 const char *
 note_weight(const char *id);
 
-/** Add a note of at most 511 bytes; see result_add_note(). If memory runs out, warn instead. */
+/**
+ * Add a note of at most 511 bytes; see result_add_note(). If memory runs out, log a warning
+ * instead.
+ */
 void
 note_add(struct nb_result *result, bool is_of_job, const char *id, const char *fmt, ...)
 	NB_PRINTF(4, 5);
 
-/* Add the notes that apply, in this order; result_add_notes() calls all of them. */
+/* Add the notes that apply; result_add_notes() calls all of them in this order. */
 void
 notes_of_claims(struct nb_result *result); /* claims.c */
 void
@@ -30,18 +33,18 @@ notes_of_machine(struct nb_result *result); /* notes_machine.c */
 void
 notes_of_job(struct nb_result *result); /* job_notes.c */
 
-/** Of a thread that only sleeps: that it woke up so late that the same would be a stall. */
+/** Add a note if a thread that only sleeps woke up so late that operations would have stalled. */
 void
 note_hiccups(struct nb_result *result);
 
-/** Whether the engine has that NB_CAP_*. */
+/** Whether the engine has the capability NB_CAP_*. */
 static inline bool
 note_has_cap(const struct nb_result *result, uint32_t cap)
 {
 	return (result->engine.caps & cap) != 0;
 }
 
-/** A get, or a job that only reads. */
+/** Whether the run is a get, or a job that only reads. */
 static inline bool
 note_is_read(const struct nb_result *result)
 {

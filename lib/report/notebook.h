@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef REPORT_NOTEBOOK_H
 #define REPORT_NOTEBOOK_H
-/** A notebook in memory: its text, and the same parsed. */
+/** A notebook of Masstree's tools in memory: its text, and the parsed JSON. */
 #include <jansson.h>
 
 #include <mininb/mininb.h>
@@ -13,13 +13,13 @@ struct notebook {
 };
 
 /**
- * Read the one at `path`. If `may_be_new`, a missing or empty file is an empty notebook.
- * NB_ERR_DATA: it is not a notebook.
+ * Read the notebook at `path`. If `may_be_new`, a missing or empty file is an empty
+ * notebook. NB_ERR_DATA: the file is not a notebook.
  */
 NB_MUST_CHECK int
 notebook_read(struct notebook *notebook, const char *path, int may_be_new);
 
-/** In its text, after the last member of "experiments" or "data"; NULL: not found. */
+/** The position in the text after the last member of "experiments" or "data"; NULL: not found. */
 const char *
 notebook_end(const struct notebook *notebook, const char *name);
 

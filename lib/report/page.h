@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
-/** Parts of an HTML page: the files that it carries, and escaped text. */
+/** Parts of an HTML page: embedded files, and escaped text. */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ struct page_file {
 /** Style sheets, scripts and the licence of uPlot, made by page.py; ended by a NULL name. */
 extern const struct page_file page_files[];
 
-/** In an element or in an attribute with double quotes; invalid UTF-8 becomes U+FFFD. */
+/** Write text escaped for an element or a double-quoted attribute; invalid UTF-8 becomes U+FFFD. */
 void
 page_text(FILE *out, const char *text);
 

@@ -2,8 +2,8 @@
 #ifndef REPORT_RECORD_H
 #define REPORT_RECORD_H
 /**
- * Results from inside: one record for each run, and their command. Writers see records only, so
- * they write the same of a run and of its file.
+ * Results as the library keeps them: one record for each run, and their command. Writers
+ * use records only, so a run and its result file give the same report.
  */
 #include <stdbool.h>
 
@@ -11,34 +11,35 @@
 
 #include "report/result.h"
 
-/** The result of a sweep, kept with the run of its capacity; curve NULL: it was not a sweep. */
+/** The result of a sweep, stored with the run that found the capacity. curve NULL: not a sweep. */
 struct record_sweep {
 	double capacity_ops_s;
 	struct nb_curve_point *curve; /* owned */
 	size_t curve_count;
-	char slo[64];     /* limit of the search; "" */
-	double slo_ops_s; /* highest rate that held it */
+	char slo[64];     /* limit of the search for a rate; "": none */
+	double slo_ops_s; /* highest rate that met the limit */
 };
 
 /** One run. */
 struct record {
 	char label[64];        /* "sweep 40 %"; "" */
-	struct nb_result *run; /* NULL: it has no result; `end` is the reason */
+	struct nb_result *run; /* NULL: no result; `end` has the reason */
 	char driver[48];
-	char end[256];            /* how it ended, if not well; "" else */
-	uint32_t block;           /* repetition of vs, from 1; 0: not of vs */
-	uint32_t contestant;      /* of vs: place on the command line, from 1; 0: not of vs */
+	char end[256];  /* the reason if the run failed or was cut short; else "" */
+	uint32_t block; /* repetition number in vs, from 1; 0: not a run of vs */
+	/* in vs: position on the command line, from 1; 0: not a run of vs */
+	uint32_t contestant;
 	char name[96];            /* of the contestant: "leveldb#2"; "" */
-	uint32_t is_merged;       /* number of records; 0: not merged */
+	uint32_t is_merged;       /* number of merged records; 0: not merged */
 	uint32_t picked_of;       /* number of repetitions that it represents; 0: not picked */
-	bool is_titled_by_action; /* other records have another action */
-	bool is_point;            /* of the curve of a record before it */
-	struct nb_interval *intervals; /* that were printed during the run; owned */
+	bool is_titled_by_action; /* the records have different actions */
+	bool is_point;            /* a point of the curve of an earlier record */
+	struct nb_interval *intervals; /* printed during the run; owned */
 	size_t interval_count;
 	struct record_sweep sweep;
 };
 
-/** The result of a job; NULL: it has none, or is of put, get or delete. */
+/** The result of a job; NULL: the record has no result, or a result of put, get or delete. */
 static inline struct nb_result *
 record_job(const struct record *record)
 {
@@ -49,13 +50,13 @@ struct record_option {
 	char *name, *value; /* owned */
 };
 
-/** The command of the records, complete enough to rerun it. All owned. */
+/** The command that made the records, with all details to rerun it. All members are owned. */
 struct record_command {
-	char *action;    /* "put"; NULL: not known */
+	char *action;    /* "put"; NULL: unknown */
 	char *directory; /* working directory */
-	char **words;    /* as typed, without the program */
+	char **words;    /* arguments as typed, without the program */
 	size_t word_count;
-	struct record_option *options; /* effective ones, with defaults */
+	struct record_option *options; /* effective values, with defaults */
 	size_t option_count;
 	char *job; /* the complete workload as a file; NULL: none */
 };
@@ -63,28 +64,28 @@ struct record_command {
 struct nb_results {
 	struct record *records;
 	size_t count;
-	uint32_t list_count; /* engines of --driver=a,b,c; 0: not a list */
+	uint32_t list_count; /* number of engines in --driver=a,b,c; 0: not a list */
 	struct record_command command;
-	const struct nb_results
-		*baseline; /* that the HTML page compares with, borrowed; NULL */
+	/* the results that the HTML page compares with; borrowed; NULL: none */
+	const struct nb_results *baseline;
 };
 
-/** Append an empty record; NULL if memory does not reach, which is set as the error. */
+/** Append an empty record. Returns NULL and sets the error if memory runs out. */
 struct record *
 results_append(struct nb_results *results);
 
 void
 record_destroy(struct record *record);
 
-/* ---- a record as writers see it, the same of classic actions and jobs ---- */
+/* ---- a record as writers see it, the same for classic actions and jobs ---- */
 
 struct record_kind {
 	const char *name; /* "read", "put" */
-	uint32_t kind;    /* NB_OP_*, or 0; as struct sample_latency has it */
+	uint32_t kind;    /* NB_OP_*, or 0; as in struct sample_latency */
 	uint64_t ops, records, bytes;
-	const uint64_t *answers; /* WORKER_ANSWERS of them */
+	const uint64_t *answers; /* an array of WORKER_ANSWERS counts */
 	const struct nb_histogram *service;
-	const struct nb_histogram *response; /* NULL: there was no rate */
+	const struct nb_histogram *response; /* NULL: no rate was set */
 };
 
 struct record_group {
@@ -92,13 +93,13 @@ struct record_group {
 	uint32_t phase, thread_count;
 	bool is_background, is_paced;
 	uint64_t ops, wall_ns;
-	const struct job_thread *threads;       /* NULL: not known */
-	struct record_kind kinds[NB_KINDS_MAX]; /* those that were done */
+	const struct job_thread *threads;       /* NULL: unknown */
+	struct record_kind kinds[NB_KINDS_MAX]; /* the kinds that were executed */
 	size_t kind_count;
 	const struct job_result_group *job; /* NULL: a classic action */
 };
 
-/** Groups of a record, at most NB_GROUPS_MAX; room for as many. */
+/** Fill in the groups of a record. `groups` needs room for NB_GROUPS_MAX. Returns their number. */
 size_t
 record_groups(const struct record *record, struct record_group *groups);
 
@@ -106,26 +107,27 @@ record_groups(const struct record *record, struct record_group *groups);
 const char *
 record_action(const struct record *record);
 
-/** Find whether titles need the action. Call it after records were added. */
+/** Set is_titled_by_action of the records. Call it after adding records. */
 void
 results_find_actions(struct nb_results *results);
 
 /**
- * Find the points of curves: records with labels, of the same engine, after the capacity. Call
- * it after curves were added.
+ * Set is_point of labelled records that follow the capacity run of the same engine. Call it
+ * after adding curves.
  */
 void
 results_find_points(struct nb_results *results);
 
 /**
- * Of vs one repetition of each contestant and action, the one with the median throughput, by
- * action in the order of the command line, then failures. Of other results every record. They
- * are borrowed: free() out->records alone.
+ * For vs, pick for each contestant and action the repetition with the median throughput.
+ * The picked ones are ordered by action and then as on the command line; failures come
+ * last. For other results, pick every record. The records are borrowed: free() out->records
+ * alone.
  */
 NB_MUST_CHECK int
 results_pick(struct nb_results *out, const struct nb_results *from);
 
-/** Whether all of them are repetitions of vs. */
+/** Whether all records are repetitions of vs. */
 bool
 results_are_versus(const struct nb_results *results);
 
@@ -133,7 +135,7 @@ results_are_versus(const struct nb_results *results);
 bool
 results_contestant_failed(const struct nb_results *results, uint32_t contestant);
 
-/** How many of them have curves. */
+/** The number of records that have curves. */
 size_t
 results_sweeps(const struct nb_results *results);
 
@@ -141,61 +143,64 @@ results_sweeps(const struct nb_results *results);
 const char *
 record_name(const struct record *record);
 
-/** The title of a column: name, action if that differs, and label. */
+/** The title of a column: name, the action if actions differ, and label. */
 void
 record_title(const struct record *record, char *text, size_t size);
 
-/** Of all foreground operations: service, or response if there is a rate. Never NULL. */
+/** Latencies of all foreground operations: response times, or service times. Never NULL. */
 const struct nb_histogram *
 record_latency(const struct record *record, bool is_response);
 
-/** NULL: not measured. */
+/** How late a thread woke up that only sleeps; NULL: not measured. */
 const struct nb_histogram *
 record_hiccups(const struct record *record);
 
-/** Of all notes, one after the other; NULL behind the last. */
+/** The text of a note by index; NULL beyond the last. */
 const char *
 record_note(const struct record *record, size_t index);
 
-/** Its identifier. */
+/** The identifier of a note by index. */
 const char *
 record_note_id(const struct record *record, size_t index);
 
-/** Only if record->run is there. */
+/** Fill in a summary. record->run must not be NULL. */
 void
 record_summary(const struct record *record, struct nb_summary *out);
 
-/* ---- figures that follow from a record (figures.c) ---- */
+/* ---- figures that are derived from a record (figures.c) ---- */
 
 enum { STALLS_MAX = 8 };
 
-/** A time without operations, or with less than half of the median rate. */
+/** A period without operations, or with less than half of the median rate. */
 struct stall {
-	uint64_t begin_ns, duration_ns; /* on the series' time */
-	double rate_ops_s;              /* meanwhile */
-	char cause[160]; /* what the engine's counters did then: "compactions 3, ..." */
+	uint64_t begin_ns, duration_ns; /* times of the series */
+	double rate_ops_s;              /* during the stall */
+	/* changes of the engine's counters during the stall: "compactions 3, ..." */
+	char cause[160];
 };
 
 struct stalls {
-	uint64_t longest_gap_ns, longest_gap_at_ns; /* without an operation that ended */
-	uint64_t slow_ns;   /* time below half of the median rate, gaps included */
-	uint64_t looked_ns; /* in which that was looked for */
+	uint64_t longest_gap_ns,
+		longest_gap_at_ns; /* longest time in which no operation ended */
+	uint64_t slow_ns;          /* time below half of the median rate, including gaps */
+	uint64_t looked_ns;        /* length of the time that was examined */
 	double median_ops_s;
-	struct stall worst[STALLS_MAX]; /* the longest ones, in order of time */
+	struct stall worst[STALLS_MAX]; /* the longest stalls, ordered by time */
 	size_t count;
 };
 
-/** 0: not known. */
+/** Derived figures; 0: unknown. */
 struct record_figures {
 	double cycles_op, instructions_op, cache_misses_op;
-	/* keys and values, as asked for; of a warm-up, too, as what is divided by them is */
+	/* requested keys and values, including those of a warm-up, as in the byte counts below */
 	uint64_t logical_read_bytes, logical_write_bytes;
-	uint64_t live_bytes; /* keys and values that the database holds in the end */
-	/* bytes at each layer for a logical one, with settling and closing for the writes */
+	uint64_t live_bytes; /* keys and values that the database holds at the end */
+	/* bytes at each layer per logical byte; writes include settling and closing */
 	double write_calls, write_storage, write_device;
 	double read_calls, read_storage, read_device;
-	double space;          /* allocated blocks for a live byte */
-	double resident_share; /* of the database's pages before the first operation; < 0: not known */
+	double space; /* allocated bytes per live byte */
+	/* of the database's pages before the first operation; < 0: unknown */
+	double resident_share;
 	struct stalls stalls;
 };
 
@@ -203,30 +208,30 @@ void
 record_figures(const struct record *record, struct record_figures *out);
 
 /**
- * CPU time of an operation, user and system, of all threads: what the operations took, a
- * warm-up's too, over as many. 0: not known, which record_no_cpu() explains.
+ * User and system CPU time of all threads per operation, both including a warm-up. 0:
+ * unknown, for the reason that record_no_cpu() returns.
  */
 double
 record_cpu_ns_op(const struct record *record);
 
-/** Whose CPU time cannot be told from that of the operations; NULL: nobody's. */
+/** The process or thread whose CPU time is mixed with that of the operations; NULL: none. */
 const char *
 record_no_cpu(const struct record *record);
 
 /**
- * Operations of the foreground over all the time until the run was settled and closed. 0: the
- * foreground did not write, or the run was not settled.
+ * Foreground operations divided by the whole time until the run was settled and closed. 0:
+ * the foreground did not write, or the run was not settled.
  */
 double
 record_settled_rate(const struct record *record);
 
-/** The stalls alone (stalls.c). */
+/** Find the stalls only (stalls.c). */
 void
 stalls_find(const struct record *record, struct stalls *out);
 
 /* ---- writers ---- */
 
-/** A way to write results. One more is a file of its own and a row of the table. */
+/** A format for results. To add one, add a file and a row of the table. */
 struct writer {
 	const char *name;   /* "md" */
 	const char *suffix; /* of files: ".md" */
@@ -243,15 +248,15 @@ writer_fn write_text, write_json, write_markdown, write_csv, write_hgrm, write_h
 	write_gnuplot, write_candlestick, write_sofaster, write_taobench, write_mttest,
 	write_mtclient, write_html;
 
-/** A row for each kind of operation of each run, also of vs. */
+/** Write one row for each kind of operation of each run, also for vs. */
 int
 csv_write_operations(const struct nb_results *results, FILE *out);
 
-/** All of a stream, which ends with a zero; *text is yours also after a failure. */
+/** Read a stream to its end and append a NUL; *text is yours, also after a failure. */
 NB_MUST_CHECK int
 results_read_stream(FILE *in, const char *file, char **text, size_t *size);
 
-/** As nb_results_read(), of the text of a file that messages call `file`. */
+/** Like nb_results_read(), for a text in memory; messages call it `file`. */
 NB_MUST_CHECK int
 results_parse(struct nb_results **out, const char *text, size_t size, const char *file);
 

@@ -2,8 +2,8 @@
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
 /**
- * Builders of the parts of a report. Each appends to a document; text and Markdown are
- * renderings of it (doc.h).
+ * Builders for the parts of a report. Each appends to a document, which is rendered as text
+ * or Markdown (doc.h).
  */
 #include "report/doc.h"
 #include "report/record.h"
@@ -18,28 +18,28 @@ report_job(struct doc *doc, const struct record *record);
 NB_MUST_CHECK int
 report_operations(struct doc *doc, const struct nb_results *results, size_t index);
 
-/** The rates of the first `shown` threads, if there are several. */
+/** The rates of the first `shown` threads, if the group has several. */
 void
 report_threads(
 	struct doc *doc, const struct job_thread *threads, uint32_t count, uint32_t shown);
 
-/** What the run used, under which conditions, its notes, options and counters. */
+/** The resources and the conditions of the run, its notes, options and counters. */
 void
 report_conditions(struct doc *doc, const struct record *record);
 
-/** The rate until the run was settled and closed; how many operations conflicted. */
+/** The rate until the run was settled and closed; the number of operations that conflicted. */
 void
 report_settled(struct doc *doc, const struct record *record);
 void
 report_conflicts(struct doc *doc, uint64_t count);
 
-/** What the run used of the system, and when it stalled (report_usage.c). */
+/** The use of system resources, and the stalls (report_usage.c). */
 void
 report_memory(struct doc *doc, const struct nb_result *result);
 void
 report_usage(struct doc *doc, const struct record *record);
 
-/** In text: a sweep below the run that is its capacity (report_sweep.c). */
+/** In text: a sweep, below the run that found its capacity (report_sweep.c). */
 void
 report_curve(struct doc *doc, const struct record_sweep *sweep, uint32_t flags);
 
@@ -52,17 +52,17 @@ void
 report_summaries(
 	struct doc *doc, const struct nb_summary *summaries, size_t count, uint32_t flags);
 
-/** In Markdown: the table of these results side by side. */
+/** In Markdown: a table of these results side by side. */
 void
 report_side_by_side(struct doc *doc, const struct nb_results *results);
 
-/** A comparison for this rendering (compare_write.c). */
+/** A comparison in this rendering (compare_write.c). */
 struct nb_comparison;
 NB_MUST_CHECK int
 report_comparison(struct doc *doc, const struct nb_comparison *comparison, uint32_t rendering,
 	bool has_bars);
 
-/** Its reasons against ranking, and its notes. */
+/** The comparison's reasons against a ranking, and its warnings. */
 void
 report_comparison_head(struct doc *doc, const struct nb_comparison *comparison);
 
