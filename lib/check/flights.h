@@ -2,9 +2,9 @@
 #ifndef CHECK_FLIGHTS_H
 #define CHECK_FLIGHTS_H
 /**
- * Several requests in flight in one session, each with the answer and the value that it must bring.
- * The engine chooses the order of requests with different keys, so what a request must answer
- * depends only on those before it of the same key.
+ * Several requests in flight in one session, each with its expected answer and value. The
+ * engine chooses the order of requests with different keys, so the expected answer depends
+ * only on earlier requests with the same key.
  */
 #include "check/suite.h"
 
@@ -12,44 +12,48 @@ enum { REQUESTS = SUITE_INFLIGHT, VALUE_SIZE = 20 };
 
 #define REAP_NS UINT64_C(1000000)
 
-/** A request and the answer that it must bring. */
+/** A request and its expected answer. */
 struct flown {
 	struct nb_request request;
 	struct nb_step steps[2];
 	struct nb_slice value; /* of a get */
-	int32_t answer, also;  /* both are right */
+	int32_t answer, also;  /* both are correct */
 	int32_t got;
 	bool may_fail;
-	uint32_t reaped; /* how often it came out of reap: must become 1 */
+	uint32_t reaped; /* how often reap returned it: must become 1 */
 	unsigned char key[8], bytes[VALUE_SIZE];
 };
 
 struct flight {
 	struct suite *suite;
 	struct nb_session *session;
-	bool has_rivals; /* other sessions: a request may conflict, and is then submitted again */
-	uint64_t tag;    /* of the first */
+	/*
+	 * other sessions use the same keys: a request may conflict, and is then submitted
+	 * again
+	 */
+	bool has_rivals;
+	uint64_t tag; /* of the first request */
 	struct flown all[REQUESTS];
 	size_t count, taken, reaped;
-	uint32_t idle; /* calls of reap in a row that returned no completion */
+	uint32_t idle; /* calls of reap in a row without a completion */
 };
 
-/** None yet; their tags have `id` in them. */
+/** Begin without requests; their tags contain `id`. */
 void
 flight_begin(struct flight *flight, struct suite *s, struct nb_session *session, uint32_t id);
 
-/** Add a request that must be answered NB_OK. What the slices point to stays. */
+/** Add a request whose expected answer is NB_OK. The bytes of the slices must stay. */
 struct flown *
 flight_add_slices(
 	struct flight *flight, uint32_t verb, struct nb_slice key, struct nb_slice value);
 
-/** The same of key number `i` and a value made from `seed`, both kept in the flight. */
+/** The same for key number `i` and a value made from `seed`, both stored in the flight. */
 struct flown *
 flight_add(struct flight *flight, uint32_t verb, uint32_t i, uint64_t seed);
 
-/* False: the promise is broken. */
+/* These return false if the promise is broken. */
 
-/** Give the requests that are left to submit, once. */
+/** Call submit once with the remaining requests. */
 bool
 flight_submit(struct flight *flight);
 
@@ -57,11 +61,11 @@ flight_submit(struct flight *flight);
 bool
 flight_reap(struct flight *flight, uint64_t timeout_ns, uint64_t at_most_ns);
 
-/** Reap until everything that was taken has come back. */
+/** Reap until all requests taken have come back. */
 bool
 flight_wait(struct flight *flight);
 
-/** Submit and reap until all have come back. */
+/** Submit and reap until all requests have come back. */
 bool
 flight_land(struct flight *flight);
 

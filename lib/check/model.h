@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef MODEL_H
 #define MODEL_H
-/** Random operations: what one means (random_ops.c), doing it (act.c), and sequences (model.c). */
+/**
+ * Random operations: their meaning (random_ops.c), their execution (act.c), and sequences
+ * (model.c).
+ */
 #include "check/suite.h"
 
 enum {
 	KEYS = 40,
-	KEY_SIZE = 1024, /* of the longest, if the engine allows it */
-	GROUP = 8,       /* most writes of a batch, keys of a multi_get */
+	KEY_SIZE = 1024, /* of the longest key, if the engine allows it */
+	GROUP = 8,       /* limit for the writes of a batch and the keys of a multi_get */
 	SCAN_LIMIT = 60,
 	WHY_SIZE = SUITE_TEXT_SIZE
 };
@@ -47,23 +50,23 @@ struct model {
 	uint64_t key_size_max, value_size_max;
 	uint32_t kinds; /* a bit for each kind that is used */
 	bool refuses_backward;
-	bool goes_on;       /* even after a difference */
+	bool goes_on;       /* continues even after a difference */
 	uint32_t replays;   /* of the sequence being shrunk */
 	uint64_t begin_ns;  /* of the promise */
 	char why[WHY_SIZE]; /* how the answers differ */
 };
 
-/** Does a kind of operation to the engine and to the oracle. */
+/** Executes a kind of operation on the engine and the oracle. */
 struct op_kind {
 	const char *name;
-	bool (*act)(struct model *m, const struct op *op); /* false: m->why says why */
-	uint32_t weight; /* how often, relative to the others */
+	bool (*act)(struct model *m, const struct op *op); /* false: m->why has the reason */
+	uint32_t weight;                                   /* relative frequency */
 };
 
 extern const struct op_kind op_kinds[KINDS];
 extern const char *const step_names[]; /* by NB_STEP_* */
 
-/* --- what an operation means; `i` counts the records of a group --- */
+/* --- the meaning of an operation; `i` counts the records of a group --- */
 
 /** A random number of the operation, the same for equal `i`. */
 uint64_t
@@ -82,7 +85,7 @@ op_verb(const struct model *m, const struct op *op, uint32_t i);
 bool
 op_writes_value(const struct model *m, const struct op *op, uint32_t i);
 
-/** In a batch. */
+/** Whether write `i` of a batch is a delete. */
 bool
 op_is_delete(const struct op *op, uint32_t i);
 
@@ -94,23 +97,26 @@ enum { SETTLE_FLUSH, SETTLE_COMPACT, SETTLE_CHECKPOINT };
 int
 op_settles(const struct model *m, const struct op *op);
 
-/** Where a scan begins. */
+/** The first key of a scan. */
 struct nb_slice
 op_from(const struct model *m, const struct op *op);
 
-/** Fills m->keys within the engine's limits. */
+/** Fill in m->keys within the engine's limits. */
 void
 model_make_keys(struct model *m, uint64_t seed);
 
-/** Sets is_used[] for the keys of the operation. */
+/** Set is_used[] for the keys of the operation. */
 void
 op_mark_keys(const struct model *m, const struct op *op, bool is_used[KEYS]);
 
-/** Bytes of the longest value that it writes; 0: none. */
+/** The length of its longest value in bytes; 0: none. */
 size_t
 op_longest_value(const struct model *m, const struct op *op);
 
-/** Writes one line for the operation, cut to `room`. Returns its length; `room`: it was cut. */
+/**
+ * Write one line that describes the operation, cut to `room`. Returns its length; `room`:
+ * it was cut.
+ */
 size_t
 op_write(const struct model *m, const struct op *op, char *to, size_t room);
 

@@ -2,9 +2,10 @@
 #ifndef SUITE_H
 #define SUITE_H
 /**
- * Helpers for the promises. Each promise is a function of a struct suite that returns false at
- * the first thing that is wrong. Every helper that finds the engine wrong reports it with
- * suite_break() and returns false. The caller closes and removes what is still open in `main`.
+ * Helpers for the promises. A promise is a function of a struct suite that returns false at
+ * the first fault. Every helper that finds a fault in the engine reports it with
+ * suite_break() and returns false. The caller closes and removes everything that is still
+ * open in `main`.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -16,14 +17,15 @@
 
 enum {
 	SUITE_SESSIONS = 8,
-	SUITE_INFLIGHT = 64, /* requests in flight in a session, at most */
+	SUITE_INFLIGHT = 64, /* limit for the requests in flight in a session */
 	SUITE_PATH_SIZE = 1024,
 	SUITE_TEXT_SIZE = 2048,
 	SUITE_STEPS_SIZE = 16384,
 	SUITE_LONG = 65536,
 	SUITE_VALUE_SIZE = 2 * SUITE_LONG + 1, /* the longest value tested */
-	SUITE_VALUES = 4,                      /* that a check can hold at once */
-	SUITE_PASSABLE = 0711, /* rights of directories: a server may be another user's */
+	SUITE_VALUES = 4,                      /* number of values in use at the same time */
+	/* directory permissions, because a server may run as another user */
+	SUITE_PASSABLE = 0711,
 	QUOTE_SIZE = 128
 };
 
@@ -32,14 +34,14 @@ struct database {
 	const struct nb_engine *engine;
 	const struct nb_option_value *options;
 	struct suite *suite;
-	struct target *target; /* servers of its own; NULL: it has none */
+	struct target *target; /* private servers; NULL: none */
 	struct nb_db *db;
 	struct nb_session *session;
-	uint64_t value_size; /* the hint */
+	uint64_t value_size; /* the value size hint for open */
 	uint64_t inflight_bytes;
 	uint32_t durability, inflight_ops;
-	bool is_new;            /* it was never open */
-	const char *server_dir; /* of servers of its own; borrowed */
+	bool is_new;            /* it was never opened */
+	const char *server_dir; /* of private servers; borrowed */
 	char path[SUITE_PATH_SIZE];
 };
 
@@ -49,9 +51,10 @@ struct suite {
 	struct addresses servers;
 	struct target_spec spec; /* of private servers */
 	struct placeholder *placeholders;
-	bool has_own_servers; /* each database has, and they are stopped when it is closed */
+	/* each database has private servers, which are stopped when it is closed */
+	bool has_own_servers;
 	struct database main;
-	pthread_mutex_t lock; /* of outcome and text */
+	pthread_mutex_t lock; /* protects outcome and text */
 	uint32_t outcome;
 	uint32_t step_count;
 	char text[SUITE_TEXT_SIZE];
@@ -66,27 +69,30 @@ struct suite {
 /** Bytes of a literal, including NULs in it. */
 #define SLICE(literal) ((struct nb_slice){.data = (literal), .size = sizeof(literal) - 1})
 
-/** The promise is broken. Keeps the first text. Returns false. Any thread. */
+/** Report that the promise is broken. Keeps the first text. Returns false. Any thread. */
 bool
 suite_break(struct suite *s, const char *fmt, ...) NB_PRINTF(2, 3);
 
-/** The promise does not apply. Returns false. */
+/** Report that the promise does not apply. Returns false. */
 bool
 suite_skip(struct suite *s, const char *fmt, ...) NB_PRINTF(2, 3);
 
-/** Breaks the promise because `call` answered `rc`; includes the text given to fail(). */
+/** Report a wrong answer `rc` of `call`, with the text given to fail(). */
 bool
 suite_wrong(struct suite *s, const char *call, int rc, const char *wanted);
 
-/** rc must be NB_OK. */
+/** Require that rc is NB_OK. */
 bool
 suite_ok(struct suite *s, const char *call, int rc);
 
-/** rc must be a failure, and fail() must have been given a text. */
+/** Require that rc is a failure and that fail() was given a text. */
 bool
 suite_failed(struct suite *s, const char *call, int rc);
 
-/** "get answered NB_FAIL (its text)": `call` and its answer, with the text given to fail(). */
+/**
+ * Write `call` and its answer, with the text given to fail(): "get answered NB_FAIL (its
+ * text)".
+ */
 void
 answer_write(char *buf, size_t size, const char *call, int rc);
 
@@ -94,25 +100,25 @@ answer_write(char *buf, size_t size, const char *call, int rc);
 struct nb_slice
 suite_value(struct suite *s, size_t size, uint64_t seed);
 
-/** `size`, or the greatest that the engine allows, `max`; 0: no limit. */
+/** `size`, limited to `max`, the limit of the engine; 0: no limit. */
 static inline size_t
 limited(size_t size, uint64_t max)
 {
 	return max != 0 && size > max ? (size_t)max : size;
 }
 
-/** Random bytes, the same for equal seeds. */
+/** Fill with random bytes, the same for equal seeds. */
 void
 bytes_fill(void *to, size_t size, uint64_t seed);
 
 bool
 slice_equal(struct nb_slice a, struct nb_slice b);
 
-/** As memcmp(); a prefix sorts first. */
+/** Like memcmp(); a prefix sorts first. */
 int
 slice_compare(struct nb_slice a, struct nb_slice b);
 
-/** The slice as a C literal, cut if it is long. Returns buf, of QUOTE_SIZE bytes. */
+/** Write the slice as a C literal, cut if it is long. Returns buf, of QUOTE_SIZE bytes. */
 const char *
 slice_quote(char *buf, struct nb_slice slice);
 
@@ -120,7 +126,7 @@ slice_quote(char *buf, struct nb_slice slice);
 void
 slice_write(char *buf, size_t size, struct nb_slice shown, size_t total);
 
-/** "NB_NOT_FOUND" for example. */
+/** The name of an answer: "NB_NOT_FOUND". */
 const char *
 answer_name(int rc);
 
@@ -128,46 +134,46 @@ answer_name(int rc);
 
 extern const struct nb_host suite_host;
 
-/** Clears the text given to fail() on this thread. */
+/** Clear the text given to fail() on this thread. */
 void
 host_forget(void);
 
-/** The last text given to fail() on this thread since then; "" if none. */
+/** The last text given to fail() on this thread since host_forget(); "" if none. */
 const char *
 host_text(void);
 
-/** Clears everything. Log messages go to `to`, which may be NULL. */
+/** Clear everything. Log messages go to `to`, which may be NULL. */
 void
 host_reset(const struct nb_host *to);
 
-/** How fail() or log() was misused since host_reset(), or NULL. */
+/** How fail() or log() was misused since host_reset(); NULL: not at all. */
 const char *
 host_misuse(void);
 
 /* --- databases --- */
 
-/** Makes *db a closed database in a new directory. */
+/** Make *db a closed database in a new directory. */
 bool
 database_make(struct suite *s, struct database *db, const struct nb_engine *engine,
 	const struct nb_option_value *options);
 
-/** Opens the database and session 0. Returns the answer of open or session_open. */
+/** Open the database and session 0. Returns the answer of open or session_open. */
 int
 database_open(struct database *db, uint32_t flags);
 
-/** Closes what is open. Returns the first failure. */
+/** Close the session and the database if open. Returns the first failure. */
 int
 database_close(struct database *db);
 
-/** Closes it and removes its directory. */
+/** Close the database and remove its directory. */
 void
 database_remove(struct database *db);
 
-/** Opens `main` as a new database. */
+/** Open `main` as a new database. */
 bool
 suite_open(struct suite *s);
 
-/** Closes `main` and opens it again. */
+/** Close `main` and open it again. */
 bool
 suite_reopen(struct suite *s, uint32_t flags);
 
@@ -177,7 +183,7 @@ bool
 expect_put(struct suite *s, struct nb_session *session, struct nb_slice key,
 	struct nb_slice value);
 
-/** Also checks that get does not find it, so that a bad delete is reported as such. */
+/** Also checks that get does not find the key, so that a bad delete is reported as such. */
 bool
 expect_del(struct suite *s, struct nb_session *session, struct nb_slice key);
 
@@ -230,7 +236,7 @@ int
 session_execute(struct suite *s, struct nb_session *session, struct nb_step *steps,
 	size_t count, uint32_t flags);
 
-/** Whether to try again after `i` conflicts; waits before that, the longer the more there were. */
+/** Whether to try again after `i` conflicts. Waits first, longer after more conflicts. */
 bool
 suite_may_retry(uint32_t i);
 
@@ -243,15 +249,15 @@ session_release(struct suite *s, struct nb_session *session)
 
 /* --- threads --- */
 
-/** A thread with a session of its own. */
+/** A thread with its own session. */
 struct worker {
 	struct suite *suite;
 	uint32_t id; /* of the session */
 	void (*run)(struct worker *worker);
 	struct nb_session *session;
 	pthread_t thread;
-	struct worker *peer; /* the other one of two */
-	int tid;             /* the rest is atomic */
+	struct worker *peer; /* the other worker of a pair */
+	int tid;             /* this and the following members are atomic */
 	uint32_t met;
 	bool is_done;
 };
@@ -261,35 +267,37 @@ worker_start(struct worker *worker, struct suite *s, uint32_t id,
 	void (*run)(struct worker *worker));
 
 /**
- * Waits until it is done, or for as long as it is not asleep, two seconds at most: an engine may
- * block it while the caller holds a loan, a scan or a transaction. Both outcomes are correct.
+ * Wait until the worker is done or sleeps, at most two seconds. An engine may block it
+ * while the caller holds a loan, a scan or a transaction; both outcomes are correct.
  */
 void
 worker_give_time(struct worker *worker);
 
-/** Waits likewise until its peer has called it as often as itself. */
+/** Wait in the same way until the peer has called it as often as this worker. */
 void
 worker_meet(struct worker *worker);
 
 void
 worker_join(struct worker *worker);
 
-/** Closes the session of `main`, whose id a worker may then have. */
+/** Close the session of `main`, so that a worker may use its id. */
 bool
 suite_close_session(struct suite *s);
 
-/** Opens it again. */
+/** Open the session of `main` again. */
 bool
 suite_open_session(struct suite *s, const char *call, uint32_t id);
 
-/** Runs `count` workers with the ids from 0 on concurrently; the first two are peers. */
+/** Run `count` workers concurrently with ids from 0; the first two are peers. */
 bool
 workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker));
 
 /* --- the promises --- */
 
-/** The name of each promise and what it needs, in the order in which an author should fix them:
- * see check.c. */
+/**
+ * The name of each promise and its requirements, in the order in which an author should fix
+ * them: see check.c.
+ */
 #define PROMISES(X) \
 	X(name_is_lower_case_letters_digits_dash_underscore, 0) \
 	X(table_tells_summary_licence_home_build_version, 0) \
@@ -405,7 +413,7 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 	X(random_use_of_every_verb_answers_as_the_oracle, DATA) \
 	X(prints_nothing_on_standard_output, OPEN)
 
-/** The head of the function that checks the promise. */
+/** The head of the function that checks a promise. */
 #define PROMISE(name) bool check_##name(struct suite *s)
 
 #define PROMISE_DECLARE(name, needs) PROMISE(name);

@@ -53,7 +53,7 @@ enum {
 	CRASH_ABORT   /* the same, but abort */
 };
 
-/** What a chain writes, within the limits of the engine. Limits of 0: none. */
+/** The operations of a chain, within the limits of the engine. Limits of 0: none. */
 struct crash_plan {
 	uint64_t seed; /* of this chain */
 	uint32_t sessions;
@@ -95,7 +95,7 @@ crash_op_name(uint32_t kind);
 bool
 crash_is_counter(const struct crash_plan *plan, uint32_t key);
 
-/** What that write adds to a counter, or puts there; not 0. */
+/** The number that the write adds to a counter, or stores there; not 0. */
 uint64_t
 crash_operand(const struct crash_plan *plan, uint32_t session, uint64_t write);
 
@@ -136,23 +136,24 @@ crash_value_read(const struct crash_plan *plan, struct nb_slice value, uint32_t 
 /** The counts of one session, which alone writes them. */
 struct crash_mark {
 	_Alignas(64) uint64_t begun; /* atomic: operations 0 .. begun-1 were begun */
-	uint64_t acked;              /* atomic: operations 0 .. acked-1 have returned */
+	uint64_t acked;              /* atomic: operations 0 .. acked-1 returned */
 };
 
 /** The progress of each session at a crash. */
 struct crash_moment {
 	uint64_t begun[CRASH_SESSIONS_MAX];
 	uint64_t acked[CRASH_SESSIONS_MAX];
-	uint32_t is_made; /* the chain's database was open once, so it must exist */
+	/* the chain's database was opened successfully once, so it must exist */
+	uint32_t is_made;
 	uint32_t spare_u32;
 };
 
-/** When a process is ended: a place, and a time or a count from there. */
+/** The place, and the time or count after it, at which a process is ended. */
 struct crash_end {
 	uint32_t where; /* CRASH_NEVER, CRASH_IN_OPEN, ... */
 	uint32_t is_counted;
-	uint64_t ops;   /* CRASH_IN_MIDST: operations before the place */
-	uint64_t ns;    /* from there to SIGKILL; also if it cannot be counted */
+	uint64_t ops;   /* CRASH_IN_MIDST: operations before that place */
+	uint64_t ns;    /* from the place to SIGKILL; also used if stops cannot be counted */
 	uint32_t stops; /* counted: entries and exits of system calls, */
 	uint32_t steps; /* then instructions */
 };
@@ -175,7 +176,7 @@ struct crash_progress {
 /* The place from which the end is timed or counted. */
 enum { CRASH_NEVER, CRASH_IN_OPEN, CRASH_IN_MIDST, CRASH_IN_CLOSE };
 
-/* board->meeting: the child waits at the place; its parent follows it, or is not allowed to. */
+/* board->meeting: the child waits at the place; the parent traces it, or is not permitted to */
 enum { CRASH_MEETS = 1, CRASH_FOLLOWED, CRASH_ALONE };
 
 /** Memory shared with later child processes, all 0; munmap() it. NULL: the error is set. */
@@ -188,17 +189,18 @@ void
 crash_progress_begin(struct crash_progress *board, const struct crash_oracle *state);
 
 /**
- * Describes the end of a process unless it ended well: "the process was ..."; else "". `how` and
- * `status` are those of process_await(). `is_done`: it has reached its own end. `why` is its own
- * reason, or "".
+ * Describe the end of a process, "the process was ..."; "" if it ended well. `how` and
+ * `status` are those of process_await(). `is_done`: the process reached its own end. `why`:
+ * its own reason, or "".
  */
 void
 crash_describe_end(char text[CRASH_TEXT_SIZE], bool is_done, const char *why, int how,
 	int status, uint64_t timeout_ns);
 
 /**
- * Validates the board of a writer that has ended, which could have overwritten it: the counts
- * must be possible, with at most `ops` operations since `state`. Else NB_ERR_DATA.
+ * Validate the board of a writer that has ended, because the writer may have overwritten
+ * it. The counts must be possible, with at most `ops` operations since `state`. Else
+ * NB_ERR_DATA.
  */
 NB_MUST_CHECK int
 crash_progress_check(
@@ -217,10 +219,12 @@ crash_moment_read(
 	out->is_made = __atomic_load_n(&board->is_open, __ATOMIC_ACQUIRE);
 }
 
-/* ---- the expected contents: state.c ---- */
+/* ---- the expected contents: oracle.c ---- */
 
-/** For each key the write whose value it has, or the value of a counter; 0: it is missing. Key
- * k of session s has the index s * plan->keys + k. */
+/**
+ * For each key, the number of the write whose value it has, or the value of a counter; 0:
+ * missing. Key k of session s has the index s * plan->keys + k.
+ */
 struct crash_oracle {
 	const struct crash_plan *plan;      /* borrowed */
 	uint64_t *last;                     /* crash_write_number(), or a counter */
@@ -248,17 +252,18 @@ crash_oracle_keys(const struct crash_oracle *state)
 	return (size_t)state->plan->sessions * state->plan->keys;
 }
 
-/** The findings after one crash. Plain data, since a child returns it in shared memory. */
+/** The findings after one crash. Plain data, because a child returns it in shared memory. */
 struct crash_report {
 	uint64_t acknowledged, in_flight, in_flight_kept, survived, lost, holes;
-	uint32_t wrongs; /* bits NB_CRASH_* of what was found */
+	uint32_t wrongs; /* bits NB_CRASH_* of all findings */
 	uint32_t is_broken;
-	uint32_t worst;              /* NB_CRASH_*, of `wrongs`; the text is of it */
-	uint64_t open_ns, reopen_ns; /* 0: it did not open */
+	/* NB_CRASH_*, the worst of `wrongs`; `text` describes it */
+	uint32_t worst;
+	uint64_t open_ns, reopen_ns; /* 0: open failed */
 	char text[CRASH_TEXT_SIZE];
 };
 
-/** What a level promises for such an end, see <mininb/crash.h>. */
+/** The promise of a durability level for a kind of crash, see <mininb/crash.h>. */
 enum {
 	CRASH_PROMISE_NOTHING, /* findings are only counted */
 	CRASH_PROMISE_ORDER,   /* the latest writes may be lost, but no data is wrong */
@@ -268,13 +273,14 @@ enum {
 uint32_t
 crash_promise(uint32_t how, uint32_t durability);
 
-/** What was read of a key. */
+/** The result of reading a key. */
 struct crash_sight {
 	bool is_there;
 	uint32_t session; /* of the write, if that is not 0 */
 	uint64_t write;   /* crash_value_read() */
 	uint64_t size, hash;
-	unsigned char head[CRASH_VALUE_TELLS]; /* a shorter value completely */
+	/* the first bytes; all bytes of a shorter value */
+	unsigned char head[CRASH_VALUE_TELLS];
 };
 
 /** `value` NULL: the key is missing. */
@@ -282,14 +288,15 @@ void
 crash_sight_take(
 	struct crash_sight *sight, const struct crash_plan *plan, const struct nb_slice *value);
 
-/** Records a finding; keeps the text of the worst. */
+/** Add a finding to the report; the text of the worst finding is kept. */
 void
 crash_report_wrong(struct crash_report *report, uint32_t wrong, const char *fmt, ...)
 	NB_PRINTF(3, 4);
 
 /**
- * Compares what was read of each key with what was written: `state` is that before the round,
- * `moment` the progress at the crash. Adds to *out; `last` becomes the present contents.
+ * Compare the value read for each key with the writes. `state` is the state before the
+ * round, `moment` the progress at the crash. Adds to *out; stores the present contents in
+ * `last`.
  */
 NB_MUST_CHECK int
 crash_judge(struct crash_report *out, const struct crash_oracle *state,
@@ -322,23 +329,24 @@ int
 crash_await(pid_t pid, int *status, uint64_t timeout_ns);
 
 /**
- * In a forked process: opens or creates the database in directory `path`, lets each session do
- * `ops` operations from state->start on, flushes and closes. Never returns; the exit status is 0
- * if everything was done, else board->failed and board->text give the reason. Calls the
- * recorder, if it is loaded, after each operation.
+ * In a forked process: open or create the database in directory `path`, execute `ops`
+ * operations of each session from state->start on, flush and close. Never returns. The exit
+ * status is 0 if everything was done; else board->failed and board->text give the reason.
+ * Calls the recorder, if it is loaded, after each operation.
  */
 _Noreturn void
 crash_child(const struct crash_subject *subject, const struct crash_oracle *state,
 	struct crash_progress *board, const char *path, uint64_t ops);
 
-/** In a forked process: opens the database and sleeps until the process is ended. */
+/** In a forked process: open the database and sleep until the process is killed. */
 _Noreturn void
 crash_child_recover(
 	const struct crash_subject *subject, struct crash_progress *board, const char *path);
 
 /**
- * The child calls it at the place, and waits for the parent. False: it is not followed. Then a
- * followed child calls crash_step_out() where the parent should stop counting system calls.
+ * crash_step_meet(): the child waits at the place for the parent. False: the parent does
+ * not trace it. A traced child calls crash_step_out() where the parent should stop counting
+ * system calls.
  */
 bool
 crash_step_meet(struct crash_progress *board);
@@ -347,9 +355,10 @@ void
 crash_step_out(const struct crash_progress *board);
 
 /**
- * The parent waits for the child at its place, counts, and ends it with SIGKILL. Returns the
- * answer of process_await(), which leaves a late or stopped child running. *is_counted: it ended
- * by the count, or well before it; otherwise its own timer ended it, or it was not followed.
+ * The parent waits for the child at its place, counts, and kills it with SIGKILL. Returns
+ * the result of process_await(), and leaves a late or stopped child running. *is_counted:
+ * the child ended by the count, or well before it. Otherwise its own timer ended it, or it
+ * was not traced.
  */
 int
 crash_step_await(pid_t pid, int *status, struct crash_progress *board, uint64_t timeout_ns,
@@ -361,10 +370,10 @@ crash_open_args(const struct crash_subject *subject, const char *path, uint32_t 
 	uint32_t flags);
 
 /**
- * In its own process: opens the database that a crash at `moment` left in `path`, and compares
- * it with `state`, which is that before the round. If it opened, *state becomes what was found;
- * state->start becomes the operations that were begun. NB_FAIL, NB_ERR_INTERRUPTED: not the
- * engine's fault.
+ * Open, in a separate process, the database that a crash at `moment` left in `path`, and
+ * compare it with `state`, the state before the round. If it opened, *state becomes the
+ * contents found, and state->start the number of operations begun. NB_FAIL,
+ * NB_ERR_INTERRUPTED: not the engine's fault.
  */
 NB_MUST_CHECK int
 crash_inspect(struct crash_report *out, const struct crash_subject *subject,
@@ -380,45 +389,46 @@ struct crash_run {
 	uint32_t kept;     /* directories made in args->keep */
 	uint32_t examples; /* bits NB_CRASH_* of kept findings that break no promise */
 	const char *again; /* directory of nb_crash_again(); else NULL */
-	uint64_t begin_ns; /* for the progress */
+	uint64_t begin_ns; /* start time, for the progress */
 };
 
-/** What is needed to repeat a finding. Borrowed. */
+/** The data needed to repeat a finding. Borrowed. */
 struct crash_evidence {
 	uint32_t round;
-	uint32_t boots;    /* simulated starts of the machine, under which it was opened */
-	const char *when;  /* the moment, in words */
-	bool is_counted;   /* as are all before it in its block */
+	uint32_t boots;   /* simulated boots of the machine during which it was opened */
+	const char *when; /* the moment as text */
+	/* this crash and all before it in its block were ended by a count */
+	bool is_counted;
 	const char *files; /* a copy of the database after the crash, to be moved; NULL: none */
 	const struct crash_oracle *state; /* before the round */
 	const struct crash_moment *moment;
 };
 
-/** All rounds; each calls crash_run_take(). */
+/** Execute all rounds; each calls crash_run_take(). */
 NB_MUST_CHECK int
 crash_run_kills(struct crash_run *run);
 NB_MUST_CHECK int
 crash_run_power(struct crash_run *run);
 
-/** Checks again the crash that is kept in run->again. */
+/** Check again the crash that is stored in run->again. */
 NB_MUST_CHECK int
 crash_run_again(struct crash_run *run);
 
-/** Counts the findings after one crash; keeps and reports them if something was wrong. */
+/** Count the findings after one crash. If there are any, keep and report them. */
 NB_MUST_CHECK int
 crash_run_take(struct crash_run *run, const struct crash_report *report,
 	const struct crash_evidence *evidence);
 
-/** A new database directory `path`, with a new plan and state. */
+/** Start a new database directory `path`, with a new plan and state. */
 NB_MUST_CHECK int
 crash_run_begin_chain(struct crash_run *run, const char *path, struct crash_plan *plan,
 	struct crash_oracle *state, uint64_t seed);
 
-/** Reports the progress. NB_ERR_INTERRUPTED: nb_stop() was called. */
+/** Report the progress. NB_ERR_INTERRUPTED: nb_stop() was called. */
 NB_MUST_CHECK int
 crash_run_progress(struct crash_run *run, uint64_t done, uint64_t total);
 
-/** Makes <args->keep>/<engine>-<level>-<round>; *out is its path, yours to free(): keep.c. */
+/** Create <args->keep>/<engine>-<level>-<round> (keep.c); *out is its path, yours to free(). */
 NB_MUST_CHECK int
 crash_keep_write(char **out, const struct crash_run *run, const struct crash_report *report,
 	const struct crash_evidence *evidence);

@@ -24,21 +24,25 @@ struct image_fragment {
 	uint32_t entry, page;
 	uint32_t offset, length; /* within the page */
 	const uint8_t *data;
-	bool allocates; /* it changes a block or a size, which the journal records */
+	/* it changes a block or a size, so it also changes journalled metadata */
+	bool allocates;
 };
 
 struct image_page {
 	uint64_t number; /* within the file */
 	uint32_t file;
-	uint32_t next; /* of the same file */
+	uint32_t next; /* next page of the same file */
 	uint8_t *base; /* NULL: zeros */
-	bool has_data; /* while the recording is read */
+	bool has_data; /* used while the recording is read */
 	/* of the state */
-	uint32_t covers; /* writes of entries below it are durable, */
-	uint32_t keep;   /* those below it are there, */
-	uint32_t torn;   /* and later ones below it in part: the sectors below `cut`, or from it
-	                   * on; 0: none */
-	uint32_t options; /* while one is drawn */
+	uint32_t covers; /* writes of entries below it are durable */
+	uint32_t keep;   /* writes of entries below it are present */
+	/*
+	 * writes from keep to below it are present in part: the sectors below `cut`, or
+	 * from it on; 0: none
+	 */
+	uint32_t torn;
+	uint32_t options; /* used while one is drawn */
 	uint32_t cut;
 	bool is_low;
 	uint8_t *now;
@@ -50,9 +54,10 @@ struct image_file {
 	/* of the state */
 	uint32_t covers;
 	uint64_t size;
-	uint64_t full;      /* the size without losses */
-	uint64_t blocked;   /* pending data has no blocks from here on: a truncate is lost */
-	uint64_t low, high; /* while a file is drawn: its first and last pending page */
+	uint64_t full; /* the size without losses */
+	/* pending data has no blocks from here on, because a truncate is lost */
+	uint64_t blocked;
+	uint64_t low, high; /* used while a file is drawn: its first and last pending page */
 };
 
 struct image_name {
@@ -88,20 +93,22 @@ struct image {
 	uint64_t pending, kept, torn, metadata_pending, metadata_kept; /* counts */
 };
 
-/** The page, created if needed. */
+/** Find a page; create it if it does not exist. */
 uint32_t
 image_page_at(struct image *image, uint64_t file, uint64_t number);
 
-/** IMAGE_NO_PAGE: it was never written. */
+/** Find a page. IMAGE_NO_PAGE: it was never written. */
 uint32_t
 image_page_find(const struct image *image, uint64_t file, uint64_t number);
 
-/** Reads the directory `path` into image->base and its pages. */
+/** Read the directory `path` into image->base and its pages. */
 NB_MUST_CHECK int
 image_read_base(struct image *image, const char *path);
 
-/** Updates `path` after `from`, which may be a directory above it, was renamed to `to`. False: it
- * does not change. */
+/**
+ * Update `path` after a rename of `from`, which may be a parent directory, to `to`. False:
+ * `path` does not change.
+ */
 bool
 image_move(char path[PATH_MAX], const char *from, const char *to);
 
@@ -109,7 +116,7 @@ image_move(char path[PATH_MAX], const char *from, const char *to);
 bool
 image_is_in(const char *path, const char *dir);
 
-/** A change of a name or of a size. */
+/** Whether the entry changes a name or a size. */
 static inline bool
 image_is_metadata(const struct record_entry *entry)
 {
@@ -121,15 +128,15 @@ image_is_metadata(const struct record_entry *entry)
 bool
 image_changes_dir(const struct record_entry *entry, const char *dir);
 
-/** Sets `covers` of each file and page. Returns the entry below which metadata is durable. */
+/** Set `covers` of each file and page. Returns the entry below which metadata is durable. */
 uint32_t
 image_find_durable(struct image *image);
 
-/** Chooses the pending writes that are there, of entries below `limit`. */
+/** Choose the pending writes that are present, of entries below `limit`. */
 void
 image_choose_data(struct image *image, uint32_t limit, struct rng *rng);
 
-/** Chooses the metadata, which may remove some of these writes. */
+/** Choose the metadata that is present, which may remove some of these writes. */
 void
 image_choose_metadata(struct image *image, uint32_t durable, uint32_t limit, struct rng *rng);
 
@@ -139,7 +146,7 @@ image_has(const struct image *image, const struct image_fragment *fragment);
 bool
 image_is_durable_by_posix(const struct image *image, uint32_t number);
 
-/** Makes image->names from image->has_metadata. */
+/** Compute image->names from image->has_metadata. */
 void
 image_names_make(struct image *image);
 
@@ -165,11 +172,11 @@ image_is_in_range(const struct image_page *page, const struct record_entry *sync
 		page->number <= (sync->offset + sync->length - 1) / IMAGE_PAGE;
 }
 
-/** realloc() or abort(): a test cannot continue without memory. */
+/** Like realloc(), but aborts if memory runs out, because a test cannot continue. */
 void *
 image_grown(void *array, size_t size);
 
-/** The same for calloc(). */
+/** Like calloc(), but aborts if memory runs out. */
 void *
 image_zeros(size_t count, size_t size);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CRASH_ORACLE_CUT_H
 #define CRASH_ORACLE_CUT_H
-/** Between the parts of the oracle: where each key of a session may stand, and the session's cut. */
+/**
+ * Shared by the parts of the oracle: the possible places of each key of a session, and the
+ * cut of the session.
+ */
 #include <string.h>
 
 #include "crash/crash.h"
@@ -21,15 +24,18 @@ struct oracle_history {
 	size_t *first;                /* plan->keys + 1 */
 };
 
-/** The possible places of a key: numbers of entries of this round, from 1; 0: before it. */
+/**
+ * The places of a key whose value matches the value read. A place is the number of an entry
+ * of this round, from 1; 0: before all of them.
+ */
 struct oracle_places {
 	struct oracle_entry *entries; /* of this round */
 	size_t count;
-	size_t first, latest; /* that match what was read */
+	size_t first, latest; /* the first and the last place that match the value read */
 	bool is_found;        /* at least one matches */
 };
 
-/** What is known of one session, and found out about it. */
+/** The inputs and the verdict for one session. */
 struct oracle_judge {
 	struct crash_report *out;
 	const struct crash_sight *sights; /* of the session */
@@ -38,16 +44,16 @@ struct oracle_judge {
 	uint32_t promise;
 	uint64_t start, acked, begun;
 	struct oracle_places *places; /* of each key */
-	uint64_t *changes;            /* of the number of keys that agree on a cut */
+	uint64_t *changes;            /* changes of the number of keys that agree on a cut */
 	uint64_t cut;                 /* UINT64_MAX: none */
-	uint64_t sure;                /* the operation before it is present for certain */
+	uint64_t sure;                /* operations below it are certainly present */
 	uint64_t lost, holes;
-	uint64_t older_lost; /* keys without their value of before the round */
+	uint64_t older_lost; /* keys that lost their value of before the round */
 	char lost_text[CRASH_TEXT_SIZE], hole_text[CRASH_TEXT_SIZE];
 	char older_text[CRASH_TEXT_SIZE];
 };
 
-/** The number of writes that an operation leaves. */
+/** The number of writes with a lasting effect; 0 for an aborted transaction. */
 static inline uint32_t
 oracle_writes_of(const struct crash_op *op)
 {
@@ -60,7 +66,7 @@ oracle_is_counter(const struct oracle_judge *judge, uint32_t key)
 	return crash_is_counter(judge->history.plan, key);
 }
 
-/** What the write adds to a counter, or puts there. */
+/** The number that the write adds to a counter, or stores there. */
 static inline uint64_t
 oracle_operand_of(const struct oracle_judge *judge, const struct oracle_entry *entry)
 {
@@ -74,7 +80,7 @@ oracle_counter_at(const struct oracle_judge *judge, uint32_t key, size_t place)
 	return place == 0 ? judge->before[key] : judge->places[key].entries[place - 1].counter;
 }
 
-/** The value that was read; 0: it is missing. False: it is not a counter. */
+/** The counter that was read; 0: missing. False: the value is not a counter. */
 static inline bool
 oracle_read_counter(const struct crash_sight *sight, uint64_t *counter)
 {
@@ -91,7 +97,7 @@ oracle_is_atomic(const struct crash_plan *plan, const struct crash_op *op)
 	return op->kind > CRASH_BATCH || plan->is_atomic;
 }
 
-/** All writes of the first `begun` operations. NB_FAIL: out of memory. */
+/** Collect all writes of the first `begun` operations. NB_FAIL: out of memory. */
 NB_MUST_CHECK int
 oracle_history_create(struct oracle_history *history, const struct crash_plan *plan,
 	uint32_t session, uint64_t begun);
@@ -99,7 +105,7 @@ oracle_history_create(struct oracle_history *history, const struct crash_plan *p
 void
 oracle_history_destroy(struct oracle_history *history);
 
-/** Whether a key is as that write left it. */
+/** Whether a key has the value that the write left. */
 bool
 oracle_entry_looks(const struct oracle_history *history, const struct crash_sight *sight,
 	const struct oracle_entry *entry);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CRASH_POWER_H
 #define CRASH_POWER_H
-/** The moments of a recording at which states are made, and their kinds. */
+/** The moments of a recording at which states are computed, and the kinds of these states. */
 #include "base/rng.h"
 #include "crash/image.h"
 
-/** Classes of moments; one may be of several. */
+/** Classes of moments; a moment may belong to several. */
 enum {
 	POWER_PROMISE, /* just before a sync or an operation returns */
-	POWER_PENDING, /* the same, and something is pending */
+	POWER_PENDING, /* the same, and a change is pending */
 	POWER_LATE,    /* the same, for an operation */
 	POWER_PAGES,   /* several pages of a file are pending, or one that can be torn */
 	POWER_NAMES,   /* changes of names or sizes are pending, or data older than one */
 	POWER_PAIR,    /* the second sync in a row */
 	POWER_ANY,
-	POWER_KILL, /* all changes so far are known */
+	POWER_KILL, /* the recording has all changes so far */
 	POWER_CLASSES
 };
 

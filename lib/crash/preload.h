@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CRASH_PRELOAD_H
 #define CRASH_PRELOAD_H
-/** The recorder in this process. Its path: nb_crash_recorder_path(). */
+/**
+ * The functions of the recorder that is loaded in this process. Its path:
+ * nb_crash_recorder_path().
+ */
 #include <stdbool.h>
 
 #include "crash/syscall_log.h"
@@ -12,7 +15,7 @@ struct preload {
 	recorder_boot_fn boot;
 };
 
-/** False: it is not loaded. */
+/** Find the recorder. False: it is not loaded. */
 bool
 preload_find(struct preload *recorder);
 

@@ -53,27 +53,28 @@ recorder_sleeps(void)
 
 typedef void (*any_fn)(void);
 
-/** The next function of that name after this library; cached in *known. */
+/** The next definition of that name after this library; cached in *known. */
 any_fn
 recorder_next(uintptr_t *known, const char *name);
 
 /* ---- recorder_log.c ---- */
 
 /**
- * Takes the lock and remembers, for the entries until recorder_leave(), which operations have
- * returned. False: pass the call on without recording, and do not leave. Preserves errno.
+ * Take the lock, and note for the entries until recorder_leave() which operations have
+ * returned. False: pass the call on without recording, and do not call recorder_leave().
+ * Preserves errno.
  */
 bool
 recorder_enter(void);
 
-/** The same, if the recorder is on. */
+/** Like recorder_enter(), but false if the recorder is off. */
 static inline bool
 recorder_begins(void)
 {
 	return !recorder_sleeps() && recorder_enter();
 }
 
-/** Sets errno to `error`. */
+/** Release the lock and set errno to `error`. */
 void
 recorder_leave(int error);
 
@@ -92,39 +93,42 @@ int
 recorder_log_begin(const char *dir, struct record_log *log, const struct crash_progress *board,
 	uint32_t sessions);
 
-/** Marks the recording as blind: a change cannot be recorded. The first reason is kept. */
+/**
+ * Mark the recording as blind, because a change cannot be recorded. The first reason is
+ * kept.
+ */
 void
 recorder_blind(const char *reason, const char *about);
 
 /**
- * Appends an entry: `head` with kind, file, offset, length, covers; and head->length bytes of
- * the `count` pieces. Paths may be NULL.
+ * Append an entry. `head` gives kind, file, offset, length and covers; the `count` pieces
+ * give head->length bytes. Paths may be NULL.
  */
 void
 recorder_put(const struct record_entry *head, const char *path, const char *path2,
 	const struct iovec *pieces, int count);
 
-/** Reports how many bytes were compared, and whether that is too slow for each call. */
+/** Store how many bytes were compared, and whether comparing before each call is too slow. */
 void
 recorder_looked(uint64_t bytes, bool is_coarse);
 
-/** Appends an entry without data and offset. */
+/** Append an entry without data and offset. */
 static inline void
 put(uint32_t kind, uint64_t file, const char *path, const char *path2)
 {
 	recorder_put(&(struct record_entry){.kind = kind, .file = file}, path, path2, NULL, 0);
 }
 
-/** Number of entries. */
+/** The number of entries. */
 uint64_t
 recorder_count(void);
 
-/** Appends a write, and updates the copy of a watched file. */
+/** Append a write, and update the copy of a watched file. */
 void
 recorder_put_write(
 	uint64_t file, uint64_t offset, uint64_t length, const struct iovec *pieces, int count);
 
-/** Whether the path lies in the database; then `out` is the path relative to it. */
+/** Whether the path is inside the database; then `out` is the path relative to it. */
 bool
 recorder_inside(char out[PATH_MAX], int dir, const char *path);
 
@@ -132,38 +136,43 @@ recorder_inside(char out[PATH_MAX], int dir, const char *path);
 bool
 recorder_inside_fd(char out[PATH_MAX], int fd);
 
-/** The number of a regular file of the database; 0: it is another file. */
+/** The number of a regular file of the database; 0: another file. */
 uint64_t
 recorder_file(int fd, struct stat *st);
 
-/** The number of the file at a path inside; 0: it is missing or not a regular file. */
+/** The number of the file at a path of the database; 0: missing or not a regular file. */
 uint64_t
 recorder_file_at(const char *inside, int dir, const char *path);
 
-/** Gives a new file its number, and appends RECORD_CREATE. `inside` NULL: it has no name. */
+/** Assign a number to a new file, and append RECORD_CREATE. `inside` NULL: it has no name. */
 uint64_t
 recorder_create(const struct stat *st, const char *inside);
 
-/** Appends the present contents as a write, after a call that was not given the bytes. */
+/** Append the present contents as a write, after a call that did not get the bytes. */
 void
 recorder_read_back(uint64_t file, int fd, uint64_t offset, uint64_t length);
 
-/** A new descriptor to read the file with; -1: failed. It is never closed: that would drop the
- * process's fcntl(2) locks on the file. */
+/**
+ * Open a new descriptor to read the file; -1: failed. It is never closed: that would drop
+ * the process's fcntl(2) locks on the file.
+ */
 int
 recorder_reader(int fd);
 
 /* ---- recorder_watch.c ---- */
 
-/** From now on recorder_look() searches the file for changes. */
+/** Compare the file from now on in recorder_look(). */
 void
 recorder_watch(uint64_t file, int fd, const struct stat *st);
 
-/** Appends all changes found in watched files. `is_point`: even if the mappings are large. */
+/** Append all changes found in watched files. `is_point`: even if the mappings are large. */
 void
 recorder_look(bool is_point);
 
-/** A call wrote or changed the size, so recorder_look() must not find it again. */
+/**
+ * Update the copy after a call wrote or changed the size, so that recorder_look() does not
+ * find the change again.
+ */
 void
 recorder_watch_write(
 	uint64_t file, uint64_t offset, uint64_t length, const struct iovec *pieces, int count);

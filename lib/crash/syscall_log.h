@@ -2,21 +2,23 @@
 #ifndef CRASH_SYSCALL_LOG_H
 #define CRASH_SYSCALL_LOG_H
 /**
- * A recording: each call that changed a file of a database or made it durable, in order, with the
- * written bytes. It lies in memory that the writing process shares with the testing process, so
- * it survives the writer.
+ * A recording: each call that changed a file of a database or made it durable, in order,
+ * with the written bytes. It is in memory that the writing process shares with the testing
+ * process, so it survives the writer.
  *
- * The recorder is a library in LD_PRELOAD. It replaces these calls of the C library in the whole
- * process, plugins included, and passes them on: open and its variants, write, pwrite, writev,
- * pwritev, fsync, fdatasync, msync, mmap, munmap, ftruncate, fallocate, rename, unlink, link,
- * mkdir, rmdir, sync and syncfs. Until nb_recorder_begin() it does nothing else.
+ * The recorder is a library in LD_PRELOAD. It replaces these calls of the C library in the
+ * whole process, plugins included, and passes them on: open and its variants, write,
+ * pwrite, writev, pwritev, fsync, fdatasync, msync, mmap, munmap, ftruncate, fallocate,
+ * rename, unlink, link, mkdir, rmdir, sync and syncfs. Until nb_recorder_begin() it does
+ * nothing else.
  *
  * Rejected: FUSE and device mapper (dm-log-writes, dm-flakey) see every write, also through
- * mappings, but need root, a kernel module or a device; ptrace() makes each call about ten times
- * slower and does not see stores either. image.h lists what the preloaded library misses.
+ * mappings, but need root, a kernel module or a device. ptrace() makes each call about ten
+ * times slower and does not see stores either. image.h lists the changes that the preloaded
+ * library misses.
  *
- * Entries are numbered from 0 in the order in which their calls returned. Stores into a mapping
- * are found before a call, and precede it.
+ * Entries are numbered from 0 in the order in which their calls returned. Stores into a
+ * mapping are found before a call, and precede it.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -24,38 +26,43 @@
 #include "crash/crash.h"
 
 enum {
-	RECORD_BASE,     /* a regular file was at `path` when the recording began */
-	RECORD_CREATE,   /* one was created at `path`, or without a name (O_TMPFILE) */
-	RECORD_WRITE,    /* `length` bytes, which follow, at `offset` of `file` */
-	RECORD_MAPPED,   /* the same without a call: found in a page by comparing it */
-	RECORD_TRUNCATE, /* `file` is `offset` bytes long from here on */
+	RECORD_BASE,     /* a regular file existed at `path` when the recording began */
+	RECORD_CREATE,   /* a file was created at `path`, or without a name (O_TMPFILE) */
+	RECORD_WRITE,    /* `length` bytes, which follow the entry, at `offset` of `file` */
+	RECORD_MAPPED,   /* the same for a store into a mapping, found by comparing a page */
+	RECORD_TRUNCATE, /* `file` is `offset` bytes long from now on */
 	RECORD_SYNC,     /* `length` bytes from `offset` of `file` are durable; 0: all of it */
 	RECORD_SYNC_DIR, /* the names in directory `path` are durable */
 	RECORD_SYNC_ALL, /* everything is durable: sync(2), syncfs(2) */
-	RECORD_RENAME,   /* from `path` to `path2`; of a directory `file` is 0 */
+	RECORD_RENAME,   /* from `path` to `path2`; `file` is 0 for a directory */
 	RECORD_UNLINK,
-	RECORD_LINK, /* `file` has the further name `path2` */
+	RECORD_LINK, /* `file` gets the additional name `path2` */
 	RECORD_MKDIR,
 	RECORD_RMDIR,
-	RECORD_POINT, /* not a call: an operation has returned */
+	RECORD_POINT, /* an operation has returned; not a call */
 	RECORD_KINDS
 };
 
 /**
- * Followed by path, path2 (with their NULs) and data; the whole padded to 8 bytes. Paths are
- * relative to the database's directory, which itself is "".
+ * Followed by path, path2 (with their NULs) and data; padded to 8 bytes. Paths are relative
+ * to the database's directory, which itself is "".
  */
 struct record_entry {
-	uint32_t size; /* of all of it */
+	uint32_t size; /* of the entry with all that follows */
 	uint32_t kind;
 	uint32_t path_size, path2_size; /* with NUL; 0: none */
-	uint64_t file; /* number of the file, from 1, for good: a name may change */
+	uint64_t file; /* number of the file, from 1; a rename does not change it */
 	uint64_t offset, length;
-	/* For a sync: it makes the entries below this number durable, which were complete when
-	 * it began. */
+	/*
+	 * For a sync: it makes entries below this number durable; they were complete when
+	 * it began.
+	 */
 	uint64_t covers;
-	/* `acked` from the start of the call, `begun` from its recording: at each moment between
-	 * the two, at least that many had returned and at most that many were begun. */
+	/*
+	 * `acked` is from the start of the call, `begun` from its recording. At each moment
+	 * between the two, at least `acked` operations had returned and at most `begun` had
+	 * begun.
+	 */
 	struct crash_moment moment;
 };
 
@@ -66,14 +73,17 @@ struct record_log {
 	uint64_t count;        /* atomic: of entries */
 	uint64_t mapped_bytes; /* of files that are compared */
 	uint32_t is_full;      /* atomic: later changes are missing */
-	uint32_t is_blind;     /* atomic: a change could not be recorded: */
-	uint32_t is_coarse; /* mappings are too large to compare before each call: changes are
-	                     * found only at syncs and points, after later calls */
+	uint32_t is_blind;     /* atomic: a change could not be recorded */
+	/*
+	 * mappings are too large to compare before each call: changes are found only at
+	 * syncs and points
+	 */
+	uint32_t is_coarse;
 	uint32_t spare_u32;
-	char blind[CRASH_TEXT_SIZE]; /* which one */
+	char blind[CRASH_TEXT_SIZE]; /* the first change that could not be recorded */
 };
 
-/** Prepares `capacity` bytes for a recording. */
+/** Prepare `capacity` bytes for a recording. */
 static inline void
 record_create(struct record_log *log, uint64_t capacity)
 {
@@ -84,13 +94,13 @@ record_create(struct record_log *log, uint64_t capacity)
 struct record_limits {
 	uint64_t capacity; /* bytes of its memory */
 	uint32_t sessions;
-	const uint64_t *start; /* the first operation of each session, */
-	uint64_t ops;          /* and the most operations after it */
+	const uint64_t *start; /* the first operation of each session */
+	uint64_t ops;          /* limit for the operations after `start` */
 };
 
 /**
- * Validates the recording; the functions below and those of image.h require that. NB_ERR_DATA
- * names the first invalid entry and the reason.
+ * Validate the recording. The functions below and those of image.h require a valid one.
+ * NB_ERR_DATA names the first invalid entry and the reason.
  */
 NB_MUST_CHECK int
 record_check(const struct record_log *log, const struct record_limits *limits);
@@ -108,7 +118,7 @@ record_next(const struct record_entry *entry)
 	return (const struct record_entry *)((const char *)entry + entry->size);
 }
 
-/** "" if none. */
+/** The path of an entry; "" if it has none. */
 static inline const char *
 record_path(const struct record_entry *entry)
 {
@@ -121,7 +131,7 @@ record_path2(const struct record_entry *entry)
 	return entry->path2_size > 0 ? (const char *)(entry + 1) + entry->path_size : "";
 }
 
-/** For RECORD_WRITE and RECORD_MAPPED. */
+/** The written bytes of a RECORD_WRITE or RECORD_MAPPED. */
 static inline const uint8_t *
 record_data(const struct record_entry *entry)
 {
@@ -145,16 +155,22 @@ record_is_sync(const struct record_entry *entry)
 #define RECORDER_POINT "nb_recorder_point"
 #define RECORDER_BOOT "nb_recorder_boot"
 
-/** Starts the recording of directory `dir` in the writing process, before it opens anything there.
- * Returns 0 or an errno. */
+/**
+ * Start the recording of directory `dir` in the writing process, before it opens a file
+ * there. Returns 0 or an errno.
+ */
 typedef int (*recorder_begin_fn)(const char *dir, struct record_log *log,
 	const struct crash_progress *board, uint32_t sessions);
-/** Call it after an operation has returned and `acked` is updated, or after close: searches
- * mappings for changes and appends a RECORD_POINT. Any thread. */
+/**
+ * Call it when an operation has returned and `acked` is updated, and after close. It
+ * searches mappings for changes and appends a RECORD_POINT. Any thread.
+ */
 typedef void (*recorder_point_fn)(void);
-/** From now on this process and its later children read another boot id of the kernel, a different
- * one for each number above 0. With 0 they read the real one. Works also before a recording begins.
- * Not while another thread runs. */
+/**
+ * Simulate boot number `boots`: this process and its later children read another boot id of
+ * the kernel, a different one for each number above 0. With 0 they read the real one. Works
+ * also before a recording begins. Call it while no other thread runs.
+ */
 typedef void (*recorder_boot_fn)(uint32_t boots);
 
 #endif /* CRASH_SYSCALL_LOG_H */

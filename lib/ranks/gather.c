@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The results of all ranks as one.
+ * Merges the results of all ranks.
  *
- * Moments of other machines are put on the clock of rank 0 first. The error of that is what the
- * comparison before the operations could be wrong by, and how much the clocks moved until the end.
+ * It first converts times of other machines to the clock of rank 0. The error of that is
+ * the error of the clock comparison before the operations, plus the drift of the clocks
+ * until the end.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +15,7 @@
 #include "report/merge_parts.h"
 #include "report/record.h"
 
-/** By which its clock is ahead of rank 0's, and what that may be wrong by. */
+/** The offset of the rank's clock to rank 0's clock, and its error. */
 static struct clock_offset
 offset_of(const struct rank *rank)
 {
@@ -38,7 +39,7 @@ set_clock(struct record *record, const struct rank *rank)
 		measured->begun_at_ns -= (uint64_t)(int64_t)offset.ns;
 }
 
-/** Appends the result of a rank, or why there is none. */
+/** Append the result of a rank, or the reason why it has none. */
 static int
 add_rank(struct nb_results *all, const struct rank *rank, uint32_t k, uint32_t count)
 {

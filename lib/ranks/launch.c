@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who started this process, by the variables that launchers set, and the link that belongs to it.
+ * Detects the launcher by the environment variables that it sets, and loads the matching
+ * link.
  *
- * A link of the wrong MPI runs silently as many worlds of one rank. So the number of ranks in the
- * environment must be that of the communicator.
+ * With a link for the wrong MPI, each process silently becomes a world of one rank. So the
+ * number of ranks in the environment must equal the size of the communicator.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -65,7 +66,7 @@ nb_launch_forget(void)
 	}
 }
 
-/** The shared object of that MPI; NULL: there is none. Yours to free(). */
+/** The shared object for that MPI; NULL: none. Yours to free(). */
 static char *
 find_link(const char *mpi)
 {

@@ -2,8 +2,9 @@
 #ifndef RANKS_LINK_H
 #define RANKS_LINK_H
 /**
- * Messages between ranks. The implementation is a shared object for each MPI (mpi.c), because
- * their interfaces agree in source only. It exports one function, and all calls come from one thread.
+ * Messages between ranks. The implementation is a shared object for each MPI (mpi.c),
+ * because their interfaces agree in source only. It exports one function. All calls come
+ * from one thread.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -13,17 +14,23 @@
 
 struct link_calls {
 	uint32_t abi;
-	/** Join. Returns NULL, or a text that says why not. */
+	/** Join the other ranks. Returns NULL, or the text of a failure. */
 	const char *(*open)(uint32_t *rank, uint32_t *ranks);
-	/** Start to send a copy. Returns 0, or -1 if memory is exhausted or MPI refuses it. */
+	/** Start to send a copy. Returns 0, or -1 if memory is exhausted or MPI rejects it. */
 	int (*send)(uint32_t to, const void *bytes, size_t size);
-	/** Returns 1 and a message that is yours to free(), 0 if none has come, -1 on a failure. */
+	/**
+	 * Returns 1 and a message that is yours to free(), 0 if none has arrived, -1 on a
+	 * failure.
+	 */
 	int (*receive)(uint32_t *from, void **bytes, size_t *size);
-	/** How many sends go on. */
+	/** The number of unfinished sends. */
 	size_t (*pending)(void);
 	/** Returns when all ranks have called it. */
 	void (*close)(void);
-	/** If close() does not return: tell the launcher that this process ends. For signal handlers. */
+	/**
+	 * If close() does not return: report the end of this process to the launcher. For
+	 * signal handlers.
+	 */
 	void (*leave)(void);
 	/** Make the launcher end all ranks. Does not return. */
 	void (*abort)(int status);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages by MPI. This file is compiled for each MPI that the machine has; the program links
+ * Messages by MPI. This file is compiled for each MPI on the machine; the program links
  * none of them.
  *
- * All calls are nonblocking, so nobody spins: a collective call of MPI keeps a CPU busy until the
- * last rank has come, which would disturb those that still measure. A message that is received is
- * matched first (MPI_Improbe), so a sender that dies in the middle of one cannot make this rank
- * wait for it.
+ * All calls are nonblocking. A collective call of MPI keeps a CPU busy until the last rank
+ * arrives, which would disturb ranks that still measure. A message is matched (MPI_Improbe)
+ * before it is received, so a sender that dies while sending cannot block this rank.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -22,7 +21,7 @@
 
 enum { BARRIER_MS = 500, ANSWER_MS = 1000, FILES = 1024 };
 
-/** A message on its way, out or in. */
+/** A message that is being sent or received. */
 struct transfer {
 	struct transfer *next;
 	MPI_Request request;
@@ -34,7 +33,7 @@ struct transfer {
 static struct transfer *sends, *receives;
 static size_t send_count;
 static int launcher_fd = -1; /* the socket to Hydra; -1: another launcher */
-static bool was_open[FILES]; /* before MPI began: inherited files, the launcher's too */
+static bool was_open[FILES]; /* files open before MPI_Init, including the launcher's */
 
 static const char *
 open_link(uint32_t *rank, uint32_t *ranks)
@@ -76,7 +75,10 @@ delete_transfer(struct transfer *transfer)
 	free(transfer);
 }
 
-/** Takes those out that are complete. A send that failed is lost: its receiver is. */
+/**
+ * Remove finished sends and return the number of the others. A failed send is dropped: its
+ * receiver is lost.
+ */
 static size_t
 pending_sends(void)
 {
@@ -113,7 +115,7 @@ send_message(uint32_t to, const void *bytes, size_t size)
 	return 0;
 }
 
-/** Begins to receive the next message, if there is one. Returns -1 on a failure. */
+/** Start to receive the next message if one has arrived. Returns -1 on a failure. */
 static int
 begin_receive(void)
 {
@@ -164,9 +166,10 @@ receive_message(uint32_t *from, void **bytes, size_t *size)
 }
 
 /**
- * MPI_Finalize of MPICH 4.0 over UCX asks each other rank for an answer, and then waits in a barrier
- * of the launcher, in which a rank gives no answers. So a rank that comes later may wait for ever.
- * Here all come within microseconds, which makes that rare; leave_launcher() is for the rest.
+ * MPI_Finalize of MPICH 4.0 over UCX needs an answer from each other rank. It then waits in
+ * a barrier of the launcher, during which a rank does not answer. So a rank that comes
+ * later may wait for ever. After MPI_Barrier() all ranks arrive within microseconds, which
+ * makes that rare. leave_launcher() handles the remaining cases.
  */
 static void
 close_link(void)
@@ -175,7 +178,10 @@ close_link(void)
 	MPI_Finalize();
 }
 
-/** Reads lines of the launcher until one contains `word`, or for `ms` milliseconds. */
+/**
+ * Read from the launcher until its text contains `word`, or until it sends nothing for `ms`
+ * milliseconds.
+ */
 static void
 await_launcher(const char *word, int ms)
 {
@@ -192,11 +198,12 @@ await_launcher(const char *word, int ms)
 }
 
 /**
- * Ends the wait of MPI_Finalize, in a signal handler. Hydra, the launcher of MPICH, reports a
- * failure in two cases: a process ends without a word, or it ends while Hydra still owes it the
- * end of a barrier. So this first closes the connections, after which no rank waits for an answer
- * of this one. It then waits for the end of the barrier, and tells Hydra that it ends. If the
- * barrier does not end, all ranks are here. The lines are of version 1 of PMI.
+ * End the wait in MPI_Finalize, from a signal handler. Hydra, the launcher of MPICH,
+ * reports a failure in two cases: a process ends without a message, or it ends before Hydra
+ * has sent it the end of a barrier. So this function first closes the connections: then no
+ * rank waits for an answer of this one. It waits for the end of the barrier, and then
+ * reports its own end to Hydra. If the barrier does not end, all ranks are in this
+ * function. The messages are those of PMI version 1.
  */
 static void
 leave_launcher(void)
@@ -221,7 +228,7 @@ abort_link(int status)
 	MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-/** The only symbol that is exported; see LINK_SYMBOL. */
+/** The only exported symbol; see LINK_SYMBOL. */
 __attribute__((visibility("default"))) const struct link_calls *
 mininb_link(void);
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How far the clocks of ranks are apart.
+ * Measures the differences between the clocks of ranks.
  *
- * Rank 0 sends a ping, and the answer has the other rank's clock. Of many, the one with the
- * shortest round trip counts: it waited least. If way and way back take the same time, the clock
- * was read in the middle; they cannot differ by more than the round trip, so half of it bounds the
- * error. Both sides spin for these few ms, because a rank that sleeps between two looks would
- * make each round trip as long as its sleep. Nobody measures then.
+ * Rank 0 sends pings, and each answer contains the clock of the other rank. The ping with
+ * the shortest round trip counts, because it waited least. If both directions take equal
+ * time, the clock was read in the middle of the trip. The directions cannot differ by more
+ * than the round trip, so half of it bounds the error.
+ *
+ * Both sides spin for these few ms: if a rank slept between two polls, each round trip
+ * would be as long as its sleep. No rank measures at that time.
  */
 #include <sched.h>
 
@@ -14,10 +16,11 @@
 #include "ranks/ranks.h"
 
 enum { PINGS = 100 };
-#define PING_NS UINT64_C(1000000000)   /* the first may find the other one asleep */
-#define COMPARE_NS UINT64_C(100000000) /* enough pings, however slow they are */
+/* for each ping; the other rank may sleep at the first */
+#define PING_NS UINT64_C(1000000000)
+#define COMPARE_NS UINT64_C(100000000) /* for all pings of a rank, however slow they are */
 
-/** One round trip; false: there was no answer. */
+/** Do one round trip; false: no answer. */
 static bool
 ping(struct nb_ranks *ranks, uint32_t rank, struct clock_offset *best)
 {

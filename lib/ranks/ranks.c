@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ranks that do one run together. Rank 0 knows the state of all; the others know rank 0 only. So a
- * run costs rank 0 a few messages for each rank, and no rank waits for another one while it
- * measures: instead of a barrier they agree on a moment to begin.
+ * Ranks that execute one run together. Rank 0 knows the state of all ranks; the others know
+ * rank 0 only. So a run costs rank 0 a few messages for each rank. No rank waits for
+ * another while it measures: instead of a barrier they agree on a start time.
  *
- * A rank that is silent for too long is lost. Launchers usually end all ranks before that.
+ * A rank that is silent for too long counts as lost. Launchers usually end all ranks before
+ * that.
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -21,15 +22,21 @@
 
 #define SILENCE_NS UINT64_C(30000000000)
 #define STOPPED_SILENCE_NS \
-	UINT64_C(3000000000) /* while they stop: the launcher may kill all soon */
+	UINT64_C(3000000000) /* while stopping: the launcher may kill all ranks soon */
 #define BEAT_NS UINT64_C(500000000)
-#define PAUSE_NS UINT64_C(3000000000) /* between two polls: the process was stopped */
-#define QUIET_NS UINT64_C(5000000)    /* after a ping without another one: there are no more */
-#define ANSWER_NS UINT64_C(400000000) /* Open MPI gives 1 s from SIGTERM to SIGKILL */
+/* a longer gap between polls means that this process was stopped */
+#define PAUSE_NS UINT64_C(3000000000)
+/* after this time without another ping, the pings are over */
+#define QUIET_NS UINT64_C(5000000)
+/* shorter than the 1 s that Open MPI leaves between SIGTERM and SIGKILL */
+#define ANSWER_NS UINT64_C(400000000)
 
 enum { LEAVE_S = 3 };
 
-/* From the agreement to the begin: messages arrive, and processes that sleep 1 ms at a time see them. */
+/*
+ * Time from the agreement to the start: messages must arrive, and processes that sleep for
+ * 1 ms at a time must see them.
+ */
 #define LEAD_NS UINT64_C(200000000)
 #define LEAD_RANK_NS UINT64_C(100000)
 
@@ -69,7 +76,10 @@ describe(struct nb_ranks *ranks, uint32_t k, const char *end)
 		host[0] != '\0' ? host : "host unknown", end);
 }
 
-/** Keep the first failure and end the run of all ranks. Later ends of ranks are no failures. */
+/**
+ * Store the first failure and stop the run on all ranks. Later ends of ranks do not count
+ * as failures.
+ */
 static void
 note_failure(struct nb_ranks *ranks, uint32_t k, int status, const char *end)
 {
@@ -80,7 +90,7 @@ note_failure(struct nb_ranks *ranks, uint32_t k, int status, const char *end)
 	nb_ranks_stop(ranks);
 }
 
-/** A failure to copy it loses the older one, too, which only a partial result needs. */
+/** If memory runs out, the older text is lost, too; only partial results need it. */
 static void
 keep_json(struct rank *rank, const char *json, size_t size)
 {
@@ -105,7 +115,7 @@ note_end(struct nb_ranks *ranks, uint32_t k, int status, const char *bytes, size
 	note_failure(ranks, k, status, rank->end);
 }
 
-/** Of rank 0: a message of rank k. */
+/** Rank 0: handle a message of rank k. */
 static void
 handle(struct nb_ranks *ranks, uint32_t k, const struct message *head, const char *bytes,
 	size_t size)
@@ -135,12 +145,12 @@ handle(struct nb_ranks *ranks, uint32_t k, const struct message *head, const cha
 	case MESSAGE_END:
 		note_end(ranks, k, (int)head->number, bytes, size);
 		break;
-	default: /* a beat */
+	default: /* MESSAGE_BEAT */
 		break;
 	}
 }
 
-/** Of the others: a message of rank 0. */
+/** Other ranks: handle a message of rank 0. */
 static void
 obey(struct nb_ranks *ranks, const struct message *head)
 {
@@ -248,7 +258,7 @@ has_lost(const struct nb_ranks *ranks)
 	return ranks->is_broken;
 }
 
-/** Of rank 0: whether all others have sent their last message. */
+/** On rank 0: whether all others have sent their last message. True on others. */
 static bool
 have_left(const struct nb_ranks *ranks)
 {
@@ -258,7 +268,10 @@ have_left(const struct nb_ranks *ranks)
 	return true;
 }
 
-/** Until all messages have arrived: MPI complains about those that nobody receives. */
+/**
+ * Wait until all messages have arrived, because MPI complains about messages never
+ * received.
+ */
 static void
 exchange_last(struct nb_ranks *ranks)
 {
@@ -275,7 +288,7 @@ exchange_last(struct nb_ranks *ranks)
 }
 
 static volatile sig_atomic_t leave_status;
-static const struct link_calls *left_link; /* NULL: it was aborted */
+static const struct link_calls *left_link; /* NULL: the link was aborted */
 
 static void
 end_anyway(int number)
@@ -287,9 +300,9 @@ end_anyway(int number)
 }
 
 /**
- * Bounds what MPI does at the end, when all messages have arrived and files are written.
- * MPI_Finalize may not return (mpi.c), and a launcher that has begun to kill all may never answer
- * MPI_Abort.
+ * Limit the time that MPI takes at the end, when all messages have arrived and files are
+ * written. MPI_Finalize may not return (mpi.c). A launcher that has begun to kill all ranks
+ * may never answer MPI_Abort.
  */
 static void
 bound_end(int status)
@@ -309,16 +322,16 @@ nb_ranks_leave(struct nb_ranks *ranks, int status)
 		exchange_last(ranks);
 	left_link = has_lost_one ? NULL : ranks->link;
 	bound_end(has_lost_one && status == 0 ? 1 : status);
-	if (has_lost_one) /* MPI would wait for it for ever */
+	if (has_lost_one) /* MPI would wait for the lost rank for ever */
 		ranks->link->abort(leave_status);
 	ranks->link->close();
 	alarm(0);
 	delete_ranks(ranks);
 }
 
-/* ---- while it goes on ---- */
+/* ---- during the run ---- */
 
-/** After a stop of this process (SIGSTOP): wait anew before a rank counts as silent. */
+/** If this process was stopped (SIGSTOP), extend the time before a rank counts as silent. */
 static void
 note_poll(struct nb_ranks *ranks, uint64_t now_ns)
 {
@@ -372,8 +385,8 @@ look_for_silent(struct nb_ranks *ranks, uint64_t now_ns)
 }
 
 /**
- * A launcher stops all ranks when one has died, and does not say which. Those that live answer a
- * request to stop at once.
+ * When a rank has died, a launcher stops all ranks without naming the dead one. Live ranks
+ * answer a request to stop at once, so mark those that did not.
  */
 static void
 call_roll(struct nb_ranks *ranks, uint64_t now_ns)
@@ -401,7 +414,7 @@ agree_start(struct nb_ranks *ranks)
 			ranks->start_ns + (uint64_t)(int64_t)ranks->of[k].before.ns, NULL, 0);
 }
 
-/** When all have ended, their clocks are compared again: they may have moved. */
+/** When all ranks have ended, compare the clocks again, because they may have drifted. */
 static void
 look_for_end(struct nb_ranks *ranks)
 {

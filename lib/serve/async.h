@@ -2,47 +2,47 @@
 #ifndef SERVE_ASYNC_H
 #define SERVE_ASYNC_H
 /**
- * Requests that wait for storage: a window is submitted, and its answers go to the connection when
- * the engine has them. A thread's session is shared by its connections, and none waits for
- * another's requests.
+ * Requests that wait for storage. A thread submits a window and sends the answers to the
+ * connection when the engine has them. All connections of a thread share its session, and
+ * none waits for the requests of another.
  */
 #include "serve/window.h"
 
 struct conn;
 struct thread;
 
-enum { FLIGHTS = 1024 /* requests in flight of a thread, at most */ };
+enum { FLIGHTS = 1024 /* limit for the requests of a thread in flight */ };
 
-/** A request that was submitted and whose answer the connection does not have. */
+/** A submitted request whose answer was not yet passed to the connection. */
 struct flight {
-	struct conn *conn;   /* NULL: it has closed, and nobody hears of the answer */
-	struct flight *next; /* in the connection's queue, or free */
+	struct conn *conn;   /* NULL: the connection was closed, and the answer is dropped */
+	struct flight *next; /* in the connection's queue, or in the free list */
 	struct window_op op;
 	uint32_t number; /* of the request in its connection */
 	bool is_flying, is_late;
-	struct bytes copy; /* of key and value, if the engine makes none */
+	struct bytes copy; /* of key and value, if the engine does not copy them */
 	struct bytes reply;
 };
 
-/** What a connection waits for. */
+/** The outstanding requests and answers of a connection. */
 struct async_conn {
-	struct flight *first, *last;      /* requests to be answered in their order */
-	uint32_t flying;                  /* requests in flight, also those marked as late */
+	struct flight *first, *last;      /* requests that must be answered in their order */
+	uint32_t flying;                  /* requests in flight, including late ones */
 	uint32_t number;                  /* of the next request */
 	uint32_t ready_count, late_count; /* answers in `ready` and `late` */
-	struct bytes ready, late;         /* answers to be sent: in their order, and late */
-	bool is_listed, is_late_allowed;  /* is_late_allowed: by the batch at hand */
+	struct bytes ready, late;         /* answers to be sent: in order, and late */
+	bool is_listed, is_late_allowed;  /* is_late_allowed: set by the current batch */
 	struct conn *next_listed;
 };
 
-/** Of a thread. */
+/** The requests of a thread. */
 struct async {
 	struct window *window;
-	struct conn *conn;   /* whose requests are in the window */
-	struct conn *listed; /* connections that have answers, but for `conn` */
+	struct conn *conn;   /* the connection whose requests are in the window */
+	struct conn *listed; /* other connections that have answers */
 	struct flight *free;
 	uint32_t count; /* requests in flight */
-	bool is_inside; /* of the gate */
+	bool is_inside; /* inside the gate */
 	struct nb_request requests[WINDOW_MAX];
 	struct nb_completion done[FLIGHTS];
 	struct flight flights[FLIGHTS];
@@ -54,19 +54,19 @@ async_new(struct window *window);
 void
 async_delete(struct async *async);
 
-/** Submit what is in the window. */
+/** Submit the requests in the window. */
 void
 async_run(struct async *async);
 
-/** Take answers; if there is none wait for one, up to timeout_ns. */
+/** Take completed requests; if there are none, wait for one, up to timeout_ns. */
 void
 async_reap(struct async *async, uint64_t timeout_ns);
 
-/** Wait for all requests of the thread. `async` may be NULL. */
+/** Wait until the thread has no requests in flight. `async` may be NULL. */
 void
 async_drain(struct async *async);
 
-/** The same, and write the answers of the connection at hand. */
+/** The same, then write the answers of the current connection. */
 void
 async_finish(struct async *async);
 
@@ -74,7 +74,7 @@ async_finish(struct async *async);
 void
 async_flush(struct conn *conn);
 
-/** The connection closes. */
+/** Forget a connection that closes. */
 void
 async_forget(struct async *async, struct conn *conn);
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef SERVE_BYTES_H
 #define SERVE_BYTES_H
-/** Bytes that grow: what a connection has read and not parsed, and what it has to send. */
+/** A growing byte buffer, for the unparsed input and the unsent output of a connection. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/** Zeros: empty. */
+/** All zeros: an empty buffer. */
 struct bytes {
 	char *data;
 	size_t size, room;
-	bool is_failed; /* out of memory: what was added is not all there */
+	bool is_failed; /* memory ran out: some added bytes are missing */
 };
 
 bool
 bytes_grow(struct bytes *bytes, size_t more);
 
-/** Room for `more` bytes at the end; false: out of memory. */
+/** Make room for `more` bytes at the end; false: out of memory. */
 static inline bool
 bytes_reserve(struct bytes *bytes, size_t more)
 {

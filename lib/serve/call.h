@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef SERVE_CALL_H
 #define SERVE_CALL_H
-/** A command of RESP2 at hand, and its answers. */
+/** The current RESP2 command, and its answers. */
 #include <strings.h>
 
 #include "serve/server.h"
@@ -16,7 +16,7 @@ struct call {
 	size_t count;
 };
 
-/** After the answers of what is in the window, which came before. */
+/** Append an error after the answers of the earlier requests in the window. */
 static inline void
 add_error(const struct call *call, const char *text)
 {
@@ -48,7 +48,7 @@ add_array(const struct call *call, size_t count)
 	resp_add_number(call->out, '*', (int64_t)count);
 }
 
-/** A failure of the engine, or a conflict that did not end. */
+/** Append a failure of the engine, or a conflict that persisted. */
 static inline void
 add_failure(const struct call *call, int rc)
 {
@@ -64,7 +64,7 @@ is_word(struct nb_slice word, const char *text)
 	return word.size == strlen(text) && strncasecmp(word.data, text, word.size) == 0;
 }
 
-/* ---- commands of records (commands_record.c), and of all keys (commands_scan.c) ---- */
+/* ---- commands for records (commands_record.c), and for all keys (commands_scan.c) ---- */
 
 void
 do_get(const struct call *call);

@@ -2,16 +2,17 @@
 #ifndef SERVE_GATE_H
 #define SERVE_GATE_H
 /**
- * Lets threads work side by side, or one of them alone.
+ * Lets threads work concurrently, or one of them exclusively.
  *
- * An INCR of Redis is a get and a put of the engine, and no other connection may write in
- * between. A lock for each key would cost each put, and a batch of puts many locks. Here a thread
- * that works pays one store to a cache line of its own; a thread that must be alone closes the
- * gate and waits until the others are outside.
+ * Redis requires that INCR is atomic, but mininb executes it as a get and a put of the
+ * engine. A lock for each key would slow each put down, and a batch of puts would need many
+ * locks. With the gate, a thread that works pays one store to a cache line of its own. A
+ * thread that needs exclusive access closes the gate and waits until the other threads are
+ * outside.
  *
- * Memory order. A thread stores `is_inside` and then loads `is_closed`; a thread that closes the
- * gate stores `is_closed` and then loads each `is_inside`. All four are sequentially consistent,
- * so at least one of the two sees the other.
+ * Memory order. A thread stores `is_inside` and then loads `is_closed`. A thread that
+ * closes the gate stores `is_closed` and then loads each `is_inside`. All four are
+ * sequentially consistent, so at least one of the two threads sees the other's store.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -23,7 +24,7 @@ struct gate_seat {
 };
 
 struct gate {
-	pthread_mutex_t mutex; /* of the thread that is alone */
+	pthread_mutex_t mutex; /* held by the thread with exclusive access */
 	struct gate_seat *seats;
 	uint32_t count;
 	_Alignas(64) int is_closed;
@@ -51,7 +52,7 @@ gate_leave(struct gate *gate, uint32_t id)
 		__atomic_store_n(&gate->seats[id].is_inside, 0, __ATOMIC_RELEASE);
 }
 
-/** Be alone, from outside. */
+/** Get exclusive access. Call it from outside the gate. */
 static inline void
 gate_close(struct gate *gate)
 {
@@ -61,7 +62,7 @@ gate_close(struct gate *gate)
 	__atomic_store_n(&gate->is_closed, 1, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < gate->count; i++) {
 		while (__atomic_load_n(&gate->seats[i].is_inside, __ATOMIC_SEQ_CST) != 0)
-			sched_yield(); /* it may wait for a disk */
+			sched_yield(); /* that thread may be waiting for a disk */
 	}
 }
 

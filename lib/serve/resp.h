@@ -2,8 +2,8 @@
 #ifndef SERVE_RESP_H
 #define SERVE_RESP_H
 /**
- * Requests of RESP2, the protocol of Redis: an array of bulk strings, or one line with spaces
- * between the words.
+ * Requests of RESP2, the protocol of Redis: an array of bulk strings, or one line of words
+ * separated by spaces.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,18 +21,18 @@ struct resp_args {
 	size_t count, room;
 };
 
-/** How far a request was looked at that is not whole yet. Zeros: from its beginning. */
+/** The parser's position in an incomplete request. Zeros: at its beginning. */
 struct resp_state {
-	size_t at;     /* bytes that need no second look */
-	uint32_t left; /* words that follow there; 0: it is a line, or not begun */
+	size_t at;     /* bytes that were parsed already */
+	uint32_t left; /* words still missing there; 0: a line, or not begun */
 };
 
 enum { RESP_WHOLE, RESP_PART, RESP_BROKEN };
 
 /**
- * Parse the request at the front. RESP_WHOLE: *used bytes, its words in args; count 0 is an empty
- * request, to be passed over. RESP_PART: it needs at least *used bytes. RESP_BROKEN: *error says
- * why.
+ * Parse the request at the front of `bytes`. RESP_WHOLE: it has *used bytes, and its words
+ * are in args; skip an empty request, which has count 0. RESP_PART: it needs at least *used
+ * bytes. RESP_BROKEN: *error has the reason.
  */
 int
 resp_parse(struct resp_args *args, struct resp_state *state, const char *bytes, size_t size,
@@ -43,15 +43,15 @@ resp_parse(struct resp_args *args, struct resp_state *state, const char *bytes, 
 void
 resp_add_bulk(struct bytes *out, struct nb_slice value);
 
-/** ":123" with mark ':', "*3" with '*', "$16" with '$'. */
+/** Append a number: ":123" with mark ':', "*3" with '*', "$16" with '$'. */
 void
 resp_add_number(struct bytes *out, char mark, int64_t number);
 
-/** "-ERR text": one line, whatever the text has. */
+/** Append "-ERR text" as one line; line breaks in the text are replaced. */
 void
 resp_add_error(struct bytes *out, const char *code, const char *text);
 
-/** A whole signed decimal of 64 bits and nothing else, as Redis takes it. */
+/** Parse a signed decimal number of 64 bits, in the strict form that Redis accepts. */
 bool
 resp_number(int64_t *out, struct nb_slice text);
 

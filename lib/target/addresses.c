@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of hosts are not looked up here: the plugin connects, and reports what failed. Refused is
- * what no plugin could connect to, before anything is written.
+ * Rejects addresses that no plugin could connect to, before anything is written. Host names
+ * are not resolved here: the plugin connects and reports failures.
  */
 #include "target/addresses.h"
 

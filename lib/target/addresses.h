@@ -6,30 +6,30 @@
 
 #include <mininb/mininb.h>
 
-/** Most bytes of the path of a Unix socket: with its NUL it fits struct sockaddr_un. */
+/** Limit for the path of a Unix socket in bytes: with its NUL it fits struct sockaddr_un. */
 enum { ADDRESS_PATH_MAX = 107 };
 
-/** A list of them. Owned, as the texts are. */
+/** A list of addresses. The list and the texts are owned. */
 struct addresses {
 	char **items;
 	size_t count;
 };
 
 /**
- * Add those of a list "a,b,c" to `out`. NB_ERR_USAGE "'ADDRESS' ..." if one is no address, or is
- * there twice; then `out` has some of them.
+ * Add the addresses of a list "a,b,c" to `out`. NB_ERR_USAGE "'ADDRESS' ..." if one is
+ * invalid or occurs twice; then `out` has those before it.
  */
 NB_MUST_CHECK int
 addresses_parse(struct addresses *out, const char *list);
 
-/** Add a copy of one that is valid. */
+/** Add a copy of a valid address. */
 NB_MUST_CHECK int
 addresses_add(struct addresses *out, const char *address);
 
 NB_MUST_CHECK int
 addresses_copy(struct addresses *out, const struct addresses *from);
 
-/** What is left is empty. */
+/** Free the list and make it empty. */
 void
 addresses_destroy(struct addresses *addresses);
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mininb may be killed at any moment, and a server that survived it would keep its port, its
- * memory and its lock, and disturb the next measurement. So the guard waits for the end of a pipe
- * of which mininb has the other end. If somebody kills the guard, the kernel kills the server
- * (PR_SET_PDEATHSIG; not armed in mininb itself, where it would fire at the end of the thread that
- * forked). What the server has started becomes the guard's child when its own parent ends
- * (PR_SET_CHILD_SUBREAPER), so the guard finds all of it, and so does who reads the processes' use
- * of CPU time.
+ * mininb may be killed at any moment. A server that survived would keep its port, memory
+ * and lock, and disturb the next measurement. So the guard waits on a pipe whose other end
+ * only mininb has; the kernel closes that end when mininb ends.
  *
- * It is a fork without exec of a process that may have threads. So it allocates nothing, and
- * takes no lock, until the server is gone.
+ * If the guard itself is killed, the kernel kills the server (PR_SET_PDEATHSIG). That is
+ * not armed in mininb, where it would fire when the forking thread ends.
+ *
+ * Processes that the server started become children of the guard when their parent ends
+ * (PR_SET_CHILD_SUBREAPER). So the guard finds all of them, and so does target_usage().
+ *
+ * The guard is a fork without exec of a process that may have threads. So it allocates
+ * nothing and takes no lock until the server has ended.
  */
 #include "target/guard.h"
 
@@ -30,12 +32,12 @@
 
 enum { REPORT_STARTED, REPORT_FAILED, REPORT_ENDED };
 
-/** From the guard; smaller than what a pipe writes whole. */
+/** A message from the guard; small enough that a pipe writes it atomically. */
 struct report {
 	int what, value, cause;
 };
 
-/** Of the guard's process. */
+/** The state of the guard process. */
 struct watch {
 	const struct guard_ask *ask;
 	int orders, reports, log;
@@ -43,9 +45,9 @@ struct watch {
 	bool has_ended;
 };
 
-#define KILL_NS UINT64_C(5000000000) /* for processes to be gone after SIGKILL */
+#define KILL_NS UINT64_C(5000000000) /* limit for the wait after SIGKILL */
 
-/* ---- the server's process, until exec ---- */
+/* ---- the server process, until exec ---- */
 
 static _Noreturn void
 give_up(int to, int where)
@@ -73,7 +75,7 @@ become(const struct guard_user *user)
 			setgid(user->gid) == 0 && setuid(user->uid) == 0);
 }
 
-/** `to` is closed by exec. */
+/** exec closes `to`. */
 static _Noreturn void
 be_server(const struct watch *watch, const char *program, const struct words *words, int to,
 	pid_t guard)
@@ -85,7 +87,7 @@ be_server(const struct watch *watch, const char *program, const struct words *wo
 		give_up(to, GUARD_CPUS);
 	if (!become(ask->user))
 		give_up(to, GUARD_USER);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* which setuid() takes back */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* after setuid(), which would clear it */
 	if (getppid() != guard)
 		_exit(126);
 	if (chdir(ask->directory) != 0)
@@ -96,7 +98,7 @@ be_server(const struct watch *watch, const char *program, const struct words *wo
 	give_up(to, GUARD_EXEC);
 }
 
-/* ---- the guard's process ---- */
+/* ---- the guard process ---- */
 
 static void
 note_child(int signal_number)
@@ -109,7 +111,7 @@ tell(const struct watch *watch, int what, int value)
 {
 	struct report report = {what, value, 0};
 	if (write(watch->reports, &report, sizeof(report)) != sizeof(report))
-		return; /* mininb is gone */
+		return; /* mininb has ended */
 }
 
 static void
@@ -131,7 +133,7 @@ close_others(const struct watch *watch)
 	}
 }
 
-/** Collect those that have ended; whether there are others. */
+/** Reap ended children. Returns whether others remain. */
 static bool
 reap(struct watch *watch)
 {
@@ -145,7 +147,10 @@ reap(struct watch *watch)
 	return pid == 0;
 }
 
-/** Wait for an order, the end of mininb or of a child, or the time. Returns whether to stop. */
+/**
+ * Wait for an order, the end of mininb or of a child, or the timeout. Returns whether to
+ * stop.
+ */
 static bool
 wait_for(const struct watch *watch, const uint64_t *timeout_ns)
 {
@@ -181,7 +186,7 @@ start(struct watch *watch, const char *program, const struct words *words,
 	return pid;
 }
 
-/** Kill each child, of which there are more when a child of a child has lost its parent. */
+/** Kill each child. Call it repeatedly: orphaned grandchildren become children. */
 static void
 kill_children(void)
 {
@@ -333,7 +338,10 @@ guard_look(struct guard *guard)
 		if (size < 0 && errno == EINTR)
 			continue;
 		if (size != sizeof(report)) {
-			/* without a report, the guard was killed, and so was the server */
+			/*
+			 * the pipe closed without a report: the guard was killed, and the
+			 * server with it
+			 */
 			if (size == 0 && !guard->has_ended) {
 				guard->has_ended = true;
 				guard->status = SIGKILL;
@@ -357,7 +365,7 @@ void
 guard_order_stop(struct guard *guard)
 {
 	if (guard->orders >= 0)
-		close(guard->orders); /* as if mininb had ended */
+		close(guard->orders); /* to the guard, this looks like the end of mininb */
 	guard->orders = -1;
 }
 

@@ -2,9 +2,9 @@
 #ifndef TARGET_GUARD_H
 #define TARGET_GUARD_H
 /**
- * A process between mininb and a server, which ends the server and all that the server has
- * started: when it is told to, when mininb ends in any way, kill -9 included, and when the server
- * itself ends. All on the thread that started it, or another that takes turns with it.
+ * The guard: a process between mininb and a server. It ends the server and all processes
+ * that the server has started: on request, when mininb ends in any way (kill -9 included),
+ * and when the server itself ends. Threads: call all functions on one thread at a time.
  */
 #include <sched.h>
 #include <stdbool.h>
@@ -13,55 +13,62 @@
 
 #include "target/words.h"
 
-/** Another user, as whom a server runs. */
+/** The user as which a server runs, if not ours. */
 struct guard_user {
 	uid_t uid;
 	gid_t gid, groups[64];
 	int group_count;
 };
 
-/** What is started, and how it is stopped. Borrowed until guard_start() returns. */
+/**
+ * The command that is started, and the way to stop it. Borrowed until guard_start()
+ * returns.
+ */
 struct guard_ask {
-	const char *program; /* a file */
+	const char *program; /* path of the file */
 	const struct words *words;
-	const char *directory;         /* it works there */
+	const char *directory;         /* working directory */
 	const char *log;               /* file to which its output is appended */
-	const cpu_set_t *cpus;         /* NULL: any */
-	const struct guard_user *user; /* NULL: ours */
+	const cpu_set_t *cpus;         /* NULL: any CPU */
+	const struct guard_user *user; /* NULL: our user */
 	int stop_signal;
-	const char *stop_program;       /* NULL: by the signal */
-	const struct words *stop_words; /* of stop_program */
-	uint64_t stop_timeout_ns;       /* after which it is killed */
+	const char *stop_program;       /* NULL: stop it with stop_signal */
+	const struct words *stop_words; /* for stop_program */
+	uint64_t stop_timeout_ns;       /* after it, the server is killed */
 	const char
 		*scratch; /* directory that is removed with its files at the end; NULL: none */
-	int lock;         /* file that stays open, and so locked, until the end; -1: none */
+	/* locked file that stays open, and so locked, until the end; -1: none */
+	int lock;
 };
 
-/** Where the start of a server failed. */
+/** The step at which the start of a server failed. */
 enum { GUARD_USER = 1, GUARD_DIRECTORY, GUARD_CPUS, GUARD_EXEC };
 
 struct guard {
 	pid_t pid, server; /* 0: not started */
 	int orders, reports;
-	bool has_ended; /* the server */
-	int status;     /* of its end, as of waitpid() */
-	int failed_at;  /* GUARD_*, and then its errno; 0: it was started */
+	bool has_ended; /* of the server */
+	int status;     /* of the server's end, as from waitpid() */
+	int failed_at;  /* GUARD_* if the start failed, and `cause` is its errno; else 0 */
 	int cause;
 };
 
-/** Start; whether the program could be executed is told by guard_look(). */
+/** Start the guard. guard_look() reports whether the program could be executed. */
 NB_MUST_CHECK int
 guard_start(struct guard *guard, const struct guard_ask *ask);
 
-/** Whether the server has ended, or could not be started. Cheap; no wait. */
+/** Whether the server has ended, or could not be started. Cheap; does not wait. */
 bool
 guard_look(struct guard *guard);
 
-/** Have the server stopped, without waiting for that. */
+/** Request that the server is stopped; does not wait. */
 void
 guard_order_stop(struct guard *guard);
 
-/** Wait until the server has ended and the guard is gone, which it is soon: see stop_timeout_ns. */
+/**
+ * Wait until the server and the guard have ended, at most about stop_timeout_ns after the
+ * request.
+ */
 void
 guard_await(struct guard *guard);
 

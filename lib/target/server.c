@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Server N has in the database's directory server/: its own directory N, which it may fill as it
- * likes; the file N.lock, which its guard keeps locked while it runs, so that a later run waits
- * for the server of one that was killed; and N.prepared, once `prepare` has succeeded.
+ * Server N has these files below server/ in the database's directory:
+ * - its own directory N, with any content;
+ * - N.lock, which the guard keeps locked while the server runs. A later run waits for that
+ *   lock until the server of a killed run has stopped;
+ * - N.prepared, created after `prepare` has succeeded.
  *
- * A port is chosen by asking the kernel for a free one, which somebody else may take before the
- * server does. So a server that ends at once while its port is taken is started again with another.
+ * The kernel chooses a free port, but another program may take it before the server does.
+ * So if a server ends at once while its port is taken, it is started again with another
+ * port.
  */
 #include "target/server.h"
 
@@ -31,7 +34,7 @@
 #include "base/units.h"
 
 enum {
-	BUS = 10000, /* above the port, as in Redis Cluster */
+	BUS = 10000, /* offset of the bus port, as in Redis Cluster */
 	ATTEMPTS = 5,
 	PORT_TRIES = 1000,
 	LOOK_US = 1000,
@@ -49,7 +52,7 @@ target_level(uint32_t durability)
 	return names[durability];
 }
 
-/** What stands for {durability}, or {addresses}, is several words of the command line. */
+/** Replace {durability} or {addresses}, which stand for several words of the command line. */
 static int
 insert_words(char **out, const struct server_common *common, const char *line)
 {
@@ -72,7 +75,7 @@ insert_words(char **out, const struct server_common *common, const char *line)
 	return NB_OK;
 }
 
-/** The running program, for a server that is mininb itself. */
+/** The path of the running program, for a server that is mininb itself. */
 static const char *
 own_program(void)
 {
@@ -82,7 +85,7 @@ own_program(void)
 	return path;
 }
 
-/** All placeholders; yours to free(). */
+/** An array of all placeholders; yours to free(). */
 static struct placeholder *
 list_placeholders(const struct server *server)
 {
@@ -107,7 +110,7 @@ list_placeholders(const struct server *server)
 	return all;
 }
 
-/** The words of a command, or with `text` the whole as a text. */
+/** Expand a command into words, or into one text if `text` is not NULL. */
 static int
 expand(struct words *words, char **text, const struct server *server, enum target_key key)
 {
@@ -126,7 +129,7 @@ expand(struct words *words, char **text, const struct server *server, enum targe
 	return rc;
 }
 
-/** The words and the program of a command. */
+/** Expand a command and find its program. */
 static int
 find_command(
 	struct words *words, char **program, const struct server *server, enum target_key key)
@@ -156,7 +159,7 @@ server_check(const struct server *server)
 	struct server known = *server;
 	struct server_common common = *server->common;
 	known.common = &common;
-	known.address = common.addresses = (char *)""; /* which are known later */
+	known.address = common.addresses = (char *)""; /* unknown before the start */
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 		struct words words;
 		char *program;
@@ -171,9 +174,9 @@ server_check(const struct server *server)
 	return NB_OK;
 }
 
-/* ---- what it says ---- */
+/* ---- the output and the end of a server ---- */
 
-/** The last lines of its output, as one line; "" if there is none. */
+/** The last lines of its output, joined to one line; "" if it has printed nothing. */
 static void
 read_tail(const struct server *server, char text[TEXT_SIZE])
 {
@@ -197,7 +200,7 @@ read_tail(const struct server *server, char text[TEXT_SIZE])
 			*c = *c == '\n' ? '|' : ' ';
 }
 
-/** NB_FAIL: it has ended; `when` says when. */
+/** Fail with NB_FAIL because the server has ended; `when` is part of the text. */
 static int
 tell_end(const struct server *server, const char *when)
 {
@@ -240,7 +243,7 @@ file_of(const struct server *server, const char *suffix)
 	return asprintf(&path, "%s.%s", server->directory, suffix) < 0 ? NULL : path;
 }
 
-/** Of a directory for the server's user alone. */
+/** Make the server's user the owner of a directory. */
 static int
 give(const char *path, const struct server_common *common)
 {
@@ -250,7 +253,7 @@ give(const char *path, const struct server_common *common)
 	return NB_OK;
 }
 
-/** Wait for the server of a run that was killed, which is being stopped. */
+/** Lock the directory; wait for the server of a killed run, which its guard is stopping. */
 static int
 take_lock(struct server *server)
 {
@@ -330,7 +333,7 @@ server_prepare(struct server *server)
 	return rc;
 }
 
-/** $XDG_RUNTIME_DIR is of this user alone. */
+/** Create the directory of the socket. Only this user can access $XDG_RUNTIME_DIR. */
 static int
 make_socket_dir(struct server *server)
 {
@@ -379,7 +382,7 @@ is_port_free(unsigned port)
 	return fd >= 0;
 }
 
-/** Of a cluster, whose servers keep each other's addresses: the port of the time before. */
+/** Reuse the previous port: the servers of a cluster store each other's addresses. */
 static int
 recall_port(struct server *server)
 {
@@ -433,7 +436,7 @@ choose_port(struct server *server)
 
 /* ---- start ---- */
 
-/** Start a command, as the server's if `key` is TARGET_COMMAND. */
+/** Start a command; as the server if `key` is TARGET_COMMAND. */
 static int
 launch(struct server *server, struct guard *guard, enum target_key key)
 {
@@ -473,7 +476,7 @@ launch(struct server *server, struct guard *guard, enum target_key key)
 int
 server_do(struct server *server, enum target_key key)
 {
-	struct server it = *server; /* whose guard is another */
+	struct server it = *server; /* a copy with its own guard */
 	uint64_t begin = clock_monotonic();
 	uint64_t limit_ns = target_spec_number(server->common->spec, TARGET_START_TIMEOUT);
 	int rc = launch(server, &it.guard, key);
@@ -548,7 +551,7 @@ has_printed(const struct server *server, const char *text)
 	FILE *log = fopen(server->log, "re");
 	bool is_there = false;
 	if (log != NULL && fseeko(log, server->log_size, SEEK_SET) != 0)
-		text = "\n"; /* which no line is */
+		text = "\n"; /* matches no line */
 	while (log != NULL && !is_there && getline(&all, &size, log) >= 0)
 		is_there = strstr(all, text) != NULL;
 	free(all);
@@ -567,7 +570,7 @@ is_ready(const struct server *server)
 		: connect_once(server->address) == 0;
 }
 
-/** Whether somebody else has taken its port. */
+/** Whether another program has taken its port. */
 static bool
 has_lost_port(const struct server *server)
 {
@@ -622,7 +625,7 @@ server_stop(struct server *server)
 	guard_await(&server->guard);
 	drop_lock(server);
 	if (server->socket_dir[0] != '\0')
-		rmdir(server->socket_dir); /* if there was no guard to do it */
+		rmdir(server->socket_dir); /* if no guard was there to remove it */
 	server->socket_dir[0] = '\0';
 	if (had_ended || !WIFSIGNALED(server->guard.status) ||
 		WTERMSIG(server->guard.status) != SIGKILL)
@@ -655,7 +658,7 @@ void
 server_destroy(struct server *server)
 {
 	int rc = server_stop(server);
-	(void)rc; /* it is the end */
+	(void)rc; /* cannot be reported at the end */
 	free(server->directory);
 	free(server->log);
 	free(server->address);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef TARGET_SERVER_H
 #define TARGET_SERVER_H
-/** One private server, and command lines that prepare it. */
+/** One private server, and the command lines that prepare it. */
 #include <sys/types.h>
 
 #include "target/guard.h"
 #include "target/spec.h"
 #include "target/target.h"
 
-enum { SERVER_NAME = 96, SERVER_SOCKET = 100 /* bytes of {socket}, at most */ };
+enum { SERVER_NAME = 96, SERVER_SOCKET = 100 /* limit for {socket} in bytes */ };
 
-/** What all servers of a target have. */
+/** Settings that all servers of a target share. */
 struct server_common {
 	const struct target_spec *spec;
 	const struct target_place *place;
 	char *directory; /* absolute, "<database>/server" */
 	size_t count;
-	struct guard_user user, *as; /* as: NULL: ourselves */
+	struct guard_user user, *as; /* as: NULL: our user */
 	char user_name[64];
-	cpu_set_t cpus, *on; /* on: NULL: any */
+	cpu_set_t cpus, *on; /* on: NULL: any CPU */
 	char cache[24], cache_mib[24], sessions[16], connections[16];
-	char *addresses; /* "A B C", of all; owned; NULL: not known yet */
+	char *addresses; /* "A B C", of all servers; owned; NULL: unknown until they start */
 };
 
 struct server {
@@ -32,22 +32,22 @@ struct server {
 	char *directory, *log; /* owned */
 	char socket_dir[SERVER_SOCKET], socket[SERVER_SOCKET + 4];
 	char *address;  /* owned */
-	off_t log_size; /* when it was started */
+	off_t log_size; /* when the server was started */
 };
 
-/** The name of a level of durability. */
+/** The name of a durability level. */
 const char *
 target_level(uint32_t durability);
 
-/** Number `number`, from 1 up. Destroy it also after a failure. */
+/** Create server `number`, from 1 up. Destroy it also after a failure. */
 NB_MUST_CHECK int
 server_create(struct server *server, const struct server_common *common, size_t number);
 
-/** Stop it, if it runs. */
+/** Destroy the server; stop it if it runs. */
 void
 server_destroy(struct server *server);
 
-/** Whether all of its command lines can be made. */
+/** Check that all of its command lines can be expanded. */
 NB_MUST_CHECK int
 server_check(const struct server *server);
 
@@ -55,7 +55,7 @@ server_check(const struct server *server);
 NB_MUST_CHECK int
 server_wait(struct server *server);
 
-/** Take its directory, and prepare that if it is new. */
+/** Lock its directory; if the directory is new, prepare it. */
 NB_MUST_CHECK int
 server_prepare(struct server *server);
 
@@ -67,15 +67,18 @@ server_start(struct server *server);
 NB_MUST_CHECK int
 server_await(struct server *server);
 
-/** Run the command line `key` in its directory, to its end. */
+/** Run the command line `key` in its directory, and wait for its end. */
 NB_MUST_CHECK int
 server_do(struct server *server, enum target_key key);
 
-/** NB_FAIL if it has ended: how, with the last lines of its output. */
+/** NB_FAIL if it has ended; the text has its exit status and the last lines of its output. */
 NB_MUST_CHECK int
 server_look(struct server *server);
 
-/** Stop it, in order if it does. NB_FAIL if it had to be killed. Call server_order_stop() first. */
+/**
+ * Stop the server in an orderly way. Call server_order_stop() first: it does not wait.
+ * NB_FAIL if the server had to be killed.
+ */
 void
 server_order_stop(struct server *server);
 NB_MUST_CHECK int

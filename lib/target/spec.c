@@ -29,7 +29,7 @@ check_command(const char *text, uint64_t *number)
 	return rc;
 }
 
-/** {durability} may be nothing. */
+/** {durability} may be empty. */
 static int
 check_part(const char *text, uint64_t *number)
 {
@@ -84,7 +84,7 @@ check_ready(const char *text, uint64_t *number)
 		: error_set(NB_ERR_USAGE, "must be connect or output:TEXT, not '%.60s'", text);
 }
 
-/** The number of the signal, or 0 and a command line. */
+/** *number is the signal number, or 0 for a command line. */
 static int
 check_stop(const char *text, uint64_t *number)
 {
@@ -132,7 +132,7 @@ refuse_key(const char *key)
 	return error_unknown(key, names, TARGET_KEYS, "a target has no key '%.60s'", key);
 }
 
-/** TARGET_KEYS: there is no such key. */
+/** The index of a key; TARGET_KEYS: unknown. */
 static size_t
 find(const char *key)
 {
@@ -209,5 +209,5 @@ target_spec_number(const struct target_spec *spec, enum target_key key)
 {
 	uint64_t number = 0;
 	int rc = keys[key].check(target_spec_text(spec, key), &number);
-	return rc == NB_OK ? number : 0; /* it was checked when it was set */
+	return rc == NB_OK ? number : 0; /* the text was checked by target_spec_set() */
 }

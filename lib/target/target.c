@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The servers of a target, together. */
+/* All servers of a target. */
 #include "target/target.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "target/server.h"
 
-/* Beside those of sessions: of the database, of commands, and kept for administrators. */
+/* Connections in addition to the sessions: for the database, commands and administrators. */
 enum { CONNECTIONS_MORE = 32 };
 
 struct target {
@@ -26,7 +26,7 @@ struct target {
 	struct addresses addresses;
 };
 
-/** The groups of the user `name`, as whom servers run. */
+/** Look up the user `name` as which servers run, and its groups. */
 static int
 find_user(struct server_common *common, const char *name)
 {
@@ -103,7 +103,7 @@ target_new(
 	if (rc == NB_OK && target->servers == NULL)
 		rc = error_memory();
 	for (size_t i = 0; i < target->common.count && rc == NB_OK; i++) {
-		target->created++; /* what there is of one that fails is destroyed as well */
+		target->created++; /* also destroy a partly created server */
 		rc = server_create(&target->servers[i], &target->common, i + 1);
 		if (rc == NB_OK && i == 0)
 			rc = server_check(&target->servers[0]);
@@ -115,7 +115,10 @@ target_new(
 	return rc == NB_OK ? NB_OK : error_prefix(rc, "target");
 }
 
-/** Records were divided among so many servers. */
+/**
+ * Fail if the database was created with another number of servers, because each has its
+ * part of the records.
+ */
 static int
 check_count(const struct target *target)
 {
@@ -137,7 +140,10 @@ check_count(const struct target *target)
 		: NB_OK;
 }
 
-/** The file `joined` has the level of durability at which servers began; *level: "" if it is new. */
+/**
+ * Read the durability level with which the servers first started, from the file `joined`;
+ * *level is "" if the file does not exist.
+ */
 static int
 read_joined(const struct target *target, char level[16])
 {
@@ -169,7 +175,10 @@ write_joined(const struct target *target)
 	return rc;
 }
 
-/** What one level wrote, another may not read. */
+/**
+ * Fail if the level differs and is fixed: a server may not find data written at another
+ * level.
+ */
 static int
 check_level(const struct target *target)
 {
@@ -184,7 +193,7 @@ check_level(const struct target *target)
 		target->place.directory, level, now, level);
 }
 
-/** "A B C", and as a list. */
+/** Store the addresses as a text "A B C" and as a list. */
 static int
 take_addresses(struct target *target)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process's CPU clock has nanoseconds and all of its threads; /proc/PID/stat has only ticks of
- * 10 ms, and /proc/PID/schedstat only the main thread. Children that have ended are in their
- * parent's cutime and cstime, in ticks, since nothing finer is kept of them; and their storage
- * I/O in the parent's. What a server has started and left becomes a child of its guard.
+ * The CPU clock of a process counts nanoseconds of all its threads. /proc/PID/stat counts
+ * only ticks of 10 ms, and /proc/PID/schedstat only the main thread. For ended children the
+ * kernel keeps only ticks, in the parent's cutime and cstime; their storage I/O is added to
+ * the parent's. Processes that a server has started and orphaned become children of its
+ * guard.
  *
- * Memory is the proportional set: resident sets would count PostgreSQL's shared buffers once for
- * each connection.
+ * Memory is the proportional set size: the resident set size would count PostgreSQL's
+ * shared buffers once for each connection.
  */
 #include "target/usage.h"
 
@@ -36,7 +37,7 @@ open_of(pid_t pid, const char *name)
 	return fopen(path, "re");
 }
 
-/** The number of a line "KEY: NUMBER"; 0: there is no such line. */
+/** The number in a line "KEY: NUMBER"; 0: no such line. */
 static uint64_t
 number_of(FILE *file, const char *key)
 {
@@ -59,7 +60,7 @@ add_cpu(struct target_usage *usage, pid_t pid)
 		usage->cpu_ns += (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
-/** Of children that have ended. */
+/** Add the CPU time of ended children. */
 static void
 add_ended(struct target_usage *usage, pid_t pid)
 {
@@ -67,7 +68,7 @@ add_ended(struct target_usage *usage, pid_t pid)
 	uint64_t user = 0, system = 0, tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
 	FILE *stat = open_of(pid, "stat");
 	const char *after = stat != NULL && fgets(line, sizeof(line), stat) != NULL
-		? strrchr(line, ')') /* of the name, which may contain anything */
+		? strrchr(line, ')') /* after the process name, which may contain anything */
 		: NULL;
 	if (after != NULL &&
 		sscanf(after,
@@ -107,7 +108,7 @@ add_memory(struct target_usage *usage, pid_t pid)
 		fclose(status);
 }
 
-/** The children of a thread. */
+/** Add the children that a thread started. */
 static void
 add_children(const struct look *look, pid_t pid, const char *thread)
 {

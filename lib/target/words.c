@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rejected: a shell, which would be one more process between us and the server, and whose quoting
- * a path with a blank or a '$' would have to survive.
+ * Rejected: a shell. It would be one more process between mininb and the server, and paths
+ * with a blank or a '$' would need its quoting.
  */
 #include "target/words.h"
 
@@ -15,7 +15,10 @@
 
 #include "base/error.h"
 
-/** The end of the word that begins at `at`; its characters without quotes go to `to`. NULL: no end. */
+/**
+ * Copy the word at `at` without quotes to `to`. Returns its end; NULL: a quote is not
+ * closed.
+ */
 static const char *
 take_word(char *to, const char *at)
 {
@@ -65,7 +68,10 @@ words_destroy(struct words *words)
 	*words = (struct words){0};
 }
 
-/** The placeholder "{name}" that `at` begins with; *length of it is 0: it is none. */
+/**
+ * Find the placeholder at the front of `at`. *length is its length, or 0 if `at` is not
+ * "{name}".
+ */
 static const struct placeholder *
 find(const struct placeholder *placeholders, const char *at, size_t *length)
 {
@@ -137,7 +143,7 @@ look_in(const char *directory, const char *name)
 	return NULL;
 }
 
-/** In the last directory that matches, which has the highest version; up to "10". */
+/** Search the matching directories; the last one with the program has the highest version. */
 static char *
 look_in_pattern(const char *pattern, const char *name)
 {
@@ -146,7 +152,8 @@ look_in_pattern(const char *pattern, const char *name)
 	size_t longest = 0;
 	if (glob(pattern, 0, NULL, &found) != 0)
 		return NULL;
-	for (size_t i = 0; i < found.gl_pathc; i++) { /* sorted; "9" is below "10" */
+	/* sorted by name; a longer name is later, so "10" beats "9" */
+	for (size_t i = 0; i < found.gl_pathc; i++) {
 		size_t length = strlen(found.gl_pathv[i]);
 		char *here = length >= longest ? look_in(found.gl_pathv[i], name) : NULL;
 		if (here != NULL) {
@@ -179,7 +186,7 @@ words_find_program(const char *name, const char *path)
 	if (strchr(name, '/') != NULL)
 		return access(name, X_OK) == 0 ? strdup(name) : NULL;
 	char *file = look_in_list(own != NULL ? own : "/usr/bin:/bin", name);
-	/* a user's $PATH often lacks those of servers */
+	/* the $PATH of a user often lacks the directories of servers */
 	if (file == NULL)
 		file = look_in_list("/usr/sbin:/sbin:/usr/local/sbin", name);
 	return file != NULL ? file : look_in_list(path, name);
