@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Time, mininb itself, and what it stands on in its process.
+ * The time, mininb itself, and the libraries in its process.
  *
- * The allocator is the one whose malloc() the program and every plugin find first. The object
- * that has it names it, and a function that only one allocator has, if it is in the same object.
- * A plugin that brings an allocator of its own under other names, as some engines do, is not
- * seen.
+ * The allocator is the one whose malloc() the program and every plugin find first. Its object
+ * contains a function that only this allocator has, which identifies it. Otherwise the name of
+ * the object is used. An allocator under other names, which some engines bring along, is not
+ * detected.
  */
 #include "run/environment.h"
 
@@ -23,7 +23,7 @@
 #include "run/procfs.h"
 #include "run/revision.h"
 
-/* dlsym(3) returns a pointer to data, which C does not convert to a function. */
+/* dlsym(3) returns a data pointer, which C does not convert to a function pointer. */
 static void
 find(void *function, size_t size, const char *name)
 {
@@ -31,7 +31,7 @@ find(void *function, size_t size, const char *name)
 	memcpy(function, &symbol, size);
 }
 
-/* ---- versions, by functions of the allocators' own ---- */
+/* ---- versions of allocators ---- */
 
 static void
 tell_jemalloc(char *text, size_t size)
@@ -77,7 +77,7 @@ tell_glibc(char *text, size_t size)
 static const struct {
 	const char *own; /* a function that no other allocator has */
 	void (*tell)(char *text, size_t size);
-	const char *name; /* of one without a version */
+	const char *name; /* of an allocator without a version */
 } allocators[] = {
 	{"mallctl", tell_jemalloc, NULL},
 	{"tc_version", tell_tcmalloc, NULL},
@@ -145,7 +145,7 @@ read_program(struct environment *environment)
 		zlibVersion(), jansson_version());
 }
 
-/** RFC 3339, in the time of the place. */
+/** RFC 3339, local time. */
 static void
 read_time(struct environment *environment)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The machine as the kernel tells it, by proc(5), sysfs(5) and os-release(5).
+ * The machine as the kernel describes it, in proc(5), sysfs(5) and os-release(5).
  *
- * What differs between processors, such as the governor, is that of the first one which the
- * process may use: on a machine where they are not all alike it may differ for others. The
- * highest frequency is that of the governor's limits, with turbo if that is on; where there
- * are no governors, as in most virtual machines, it is not known: what /proc/cpuinfo tells
- * is the one of the moment.
+ * Facts that differ between processors, such as the governor, are those of the first one that
+ * the process may use. On an asymmetric machine the others may differ. The highest frequency is
+ * the limit of the governor, with turbo if that is on. Most virtual machines have no governors,
+ * and then it is not known: /proc/cpuinfo only has the current frequency.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -53,7 +52,7 @@ read_system(struct environment *environment, const char *root)
 
 /* ---- processors ---- */
 
-/** x86 has a name of its own; ARM has numbers, and a board that may have a name. */
+/** x86 has a model name; ARM has numbers, and perhaps a board with a name. */
 static void
 read_cpu_name(struct environment *environment, const char *root)
 {
@@ -70,7 +69,7 @@ read_cpu_name(struct environment *environment, const char *root)
 		snprintf(cpu, size, "implementer %s, part %s", implementer, part);
 }
 
-/** Of the caches of data the one of the highest level. */
+/** The data cache of the highest level. */
 static void
 read_caches(struct environment *environment, const char *root, unsigned cpu)
 {
@@ -98,7 +97,7 @@ read_caches(struct environment *environment, const char *root, unsigned cpu)
 static void
 read_frequency(struct environment *environment, const char *root, unsigned cpu)
 {
-	/* which of them there is depends on the driver; one says the opposite */
+	/* the driver decides which of them exists; the first one has the opposite meaning */
 	static const struct {
 		const char *path;
 		uint64_t on;
@@ -114,7 +113,7 @@ read_frequency(struct environment *environment, const char *root, unsigned cpu)
 	}
 }
 
-/** Whether `name` is `prefix` and a number. */
+/** Whether `name` is `prefix` followed by a number. */
 static bool
 is_numbered(const char *name, const char *prefix)
 {
@@ -207,7 +206,7 @@ read_load(struct environment *environment, const char *root)
 	char line[64];
 	unsigned whole, part;
 	int length = 0;
-	/* not strtod(), whose point is the locale's */
+	/* not strtod(), whose decimal point depends on the locale */
 	if (procfs_line(line, sizeof(line), root, "/proc/loadavg") &&
 		sscanf(line, "%9u.%2u%n", &whole, &part, &length) == 2 && length > 0)
 		environment->load_1m = whole + part / 100.0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the database is: its directory, the file system that this is on, and the device below.
+ * The place of the database: its directory, the file system, and the device below.
  *
- * The mount is the one with the longest mount point that the directory begins with; of two
- * with the same the later one covers the other (proc_pid_mountinfo(5)). Numbers are not
- * compared, since those of btrfs and overlay differ from st_dev. The device is the one of
- * st_dev or, where the kernel knows none of that number, the one that is mounted; a partition
- * stands for its disk, a mapped one (LVM, dm-crypt) for itself.
+ * The mount is the one with the longest mount point that is a prefix of the directory. Of two
+ * with the same mount point, the later one covers the other (proc_pid_mountinfo(5)). Device
+ * numbers are not compared, because those of btrfs and overlay differ from st_dev. The device
+ * is that of st_dev. If the kernel knows no device of that number, it is the mounted one. For a
+ * partition, its disk is used; a mapped device (LVM, dm-crypt) is used itself.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 #include "run/procfs.h"
 
 /**
- * Of the path, which need not be there, as `full`: absolute, links followed; and as `nearest`
- * what is there of it, itself or the nearest directory above.
+ * Resolve a path that need not exist. `full` is absolute, with links followed. `nearest` is the
+ * existing part: the path itself, or the nearest directory above it.
  */
 static bool
 resolve(const char *path, char full[PATH_MAX], char nearest[PATH_MAX])
@@ -50,7 +50,7 @@ resolve(const char *path, char full[PATH_MAX], char nearest[PATH_MAX])
 
 /* ---- the mount ---- */
 
-/** In place: blanks and the like stand there as \040. */
+/** In place: blanks and similar characters are written as \040 there. */
 static void
 unescape(char *text)
 {
@@ -118,7 +118,10 @@ see_mount(void *arg, char *line)
 
 /* ---- the device ---- */
 
-/** Name of the disk with the number: the end of what sysfs's link of it leads to. */
+/**
+ * Find the name of the disk with the device number: the last component of the target of its
+ * sysfs link.
+ */
 static bool
 find_disk(struct environment *environment, const char *root)
 {
@@ -133,7 +136,8 @@ find_disk(struct environment *environment, const char *root)
 	char part[PATH_MAX];
 	if ((size_t)snprintf(part, sizeof(part), "%s/partition", full) < sizeof(part) &&
 		access(part, F_OK) == 0) {
-		full[inside - full] = '\0'; /* a partition is in the directory of its disk */
+		/* the directory of a partition is in that of its disk */
+		full[inside - full] = '\0';
 		inside = strrchr(full, '/');
 	}
 	if (inside == NULL)
@@ -142,7 +146,10 @@ find_disk(struct environment *environment, const char *root)
 	return environment->device[0] != '\0';
 }
 
-/** A file system of several devices has a number that is none of theirs. */
+/**
+ * Use the number of the mounted device. A file system on several devices has a number of its
+ * own.
+ */
 static void
 take_number_of_source(struct environment *environment)
 {

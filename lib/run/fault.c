@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Faults of an engine: signals that a thread brings upon itself, and exit().
+ * Faults of an engine: signals that a thread causes itself, and exit().
  *
- * The handler notes what happened and holds the thread. The thread that called the library finds
- * the note in its next tick, stops the others, reports what was measured, and lets the process die
- * of that signal. So there is both a result and a core dump, and the dump shows the thread within
- * the call that crashed. Therefore all verbs of an engine are called on threads other than the one
- * that reports (run_call.c, pool.c).
+ * The handler records the fault and holds the thread. The thread that called the library sees
+ * the record in its next tick. It stops the other threads, reports the measurement, and lets
+ * the process die of that signal. So there is both a result and a core dump, and the dump shows
+ * the thread inside the call that crashed. Therefore all verbs of an engine are called on other
+ * threads than the reporting one (run_call.c, worker_pool.c).
  *
- * The heap may be damaged, and a lock of it held for ever, if malloc() crashed. The reporting
- * thread allocates a little, mostly from an arena of its own. If it is stuck nevertheless, the held
- * thread ends the process after HOLD_S.
+ * The heap may be damaged. If malloc() crashed, one of its locks may be held for ever. The
+ * reporting thread allocates a little, mostly from an arena of its own. If it hangs
+ * nevertheless, the held thread ends the process after HOLD_S.
  *
- * Handlers that others have installed, such as a sanitizer, stay, since they report more. Ours of
- * SIGBUS first asks whether the fault is in one of our own files, and else calls the other one. A
- * handler makes only calls that are safe in one. The thread's heartbeat is in memory that is there from
- * the start (initial-exec), so finding it allocates nothing.
+ * Handlers that others have installed, such as a sanitizer's, stay, because they report more.
+ * mininb's handler for SIGBUS first checks whether the fault is in a file of mininb, and
+ * otherwise calls the other handler. Handlers only make async-signal-safe calls. The thread's
+ * heartbeat pointer is in memory that exists from the start (initial-exec), so reading it
+ * allocates nothing.
  *
- * Rejected: to jump out of the handler and go on, since the engine's locks would stay locked and
- * its files be closed in the middle of a write. Also rejected: always to run each engine in a child
- * process. Several engines are run so, and a single one with --hang-after; but a debugger or a
- * profiler is easier to use in the process that was started.
+ * Rejected: to jump out of the handler and continue. The engine's locks would stay locked, and
+ * its files would be closed in the middle of a write. Also rejected: always to run each engine
+ * in a child process. mininb does so for several engines, and for one with --hang-after. But a
+ * debugger or a profiler is easier to use in the process that was started.
  */
 #include "run/fault.h"
 
@@ -36,7 +37,7 @@
 #include "base/mapping.h"
 
 enum {
-	HOLD_S = 30, /* for the report, by far */
+	HOLD_S = 30, /* much longer than the report takes */
 	STACK_BYTES = 64 * 1024,
 };
 
@@ -48,14 +49,14 @@ enum { FAULT_SIGNALS = sizeof(fault_signals) / sizeof(*fault_signals) };
 static __attribute__((tls_model("initial-exec"))) _Thread_local struct heartbeat *own_heartbeat;
 
 static void (*say)(const char *text);
-static struct sigaction other_bus; /* somebody else's handler of SIGBUS, called behind ours */
+static struct sigaction other_bus; /* the previous handler of SIGBUS, called after mininb's */
 
-/* Of the run that is under way. */
-static pid_t run_process, reporter;             /* atomic; 0: there is none */
+/* Of the current run. */
+static pid_t run_process, reporter;             /* atomic; 0: none */
 static int first_fault;                         /* atomic */
 static const struct heartbeat *first_heartbeat; /* written before first_fault */
-static int is_taken;                            /* atomic: a thread is about to write them */
-static const struct heartbeat **noted; /* where a process without a run notes the first */
+static int is_taken;                            /* atomic: a thread is writing them */
+static const struct heartbeat **noted;          /* the first fault of a process without a run */
 
 static pid_t
 own_thread(void)
@@ -73,7 +74,7 @@ fault_name(int fault)
 	return fault == FAULT_EXIT ? "a call of exit()" : "a signal";
 }
 
-/** Whether there is somebody else to report it. */
+/** Whether another thread reports this one's fault. */
 static bool
 is_reported(void)
 {
@@ -82,7 +83,7 @@ is_reported(void)
 		__atomic_load_n(&reporter, __ATOMIC_RELAXED) != own_thread();
 }
 
-/** Take it down, and stay until the process is ended by another thread. */
+/** Record the fault, and wait until another thread ends the process. */
 static void
 hold(int fault)
 {
@@ -96,7 +97,7 @@ hold(int fault)
 	}
 }
 
-/** Where this thread is, for a reader after the process has ended. */
+/** Record the position of this thread, for a reader after the end of the process. */
 static void
 note(void)
 {
@@ -127,7 +128,7 @@ static void
 on_fault(int number, siginfo_t *info, void *context)
 {
 	if (number == SIGBUS && info->si_code > 0 && mapping_mend(info->si_addr))
-		return; /* one of our own files: the run goes on to its end */
+		return; /* one of mininb's own files: the run continues */
 	if (number == SIGBUS && other_bus.sa_sigaction != NULL) {
 		other_bus.sa_sigaction(number, info, context);
 		return;
@@ -137,7 +138,7 @@ on_fault(int number, siginfo_t *info, void *context)
 	note();
 	say_signal(number);
 	signal(number, SIG_DFL);
-	raise(number); /* as soon as this handler returns */
+	raise(number); /* takes effect when this handler returns */
 }
 
 void

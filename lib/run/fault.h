@@ -2,19 +2,19 @@
 #ifndef RUN_FAULT_H
 #define RUN_FAULT_H
 /**
- * An engine that crashes, or ends the process, on a thread that is not the one that reports:
- * it is held there, so that what was measured can still be told.
+ * Crashes of an engine, or an end of the process by it, on other threads than the reporting
+ * one. The thread is held, so that the measurement can still be reported.
  */
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "run/heartbeat.h"
 
-enum { FAULT_NONE = 0, FAULT_EXIT = -1 /* beside numbers of signals */ };
+enum { FAULT_NONE = 0, FAULT_EXIT = -1 /* other values are signal numbers */ };
 
-/** Room for the signal handlers of a thread, whose own stack may be what has run out. */
+/** The signal stack of a thread, whose own stack may have overflowed. */
 struct fault_stack {
-	void *memory; /* NULL: it has one already, or none could be had */
+	void *memory; /* NULL: the thread already has one, or the allocation failed */
 	size_t size;
 };
 
@@ -24,13 +24,13 @@ fault_enter_thread(struct fault_stack *stack);
 void
 fault_leave_thread(struct fault_stack *stack);
 
-/** What this thread does from now on is told there; NULL: it does nothing that is told. */
+/** Set the heartbeat that describes this thread from now on; NULL: none. */
 void
 fault_set_heartbeat(struct heartbeat *heartbeat);
 
 /**
- * From here until fault_end() faults of other threads are kept for this one, which looks for
- * them by fault_seen(). One run at a time.
+ * Between the two, faults of other threads are kept for this thread, which checks fault_seen().
+ * One run at a time.
  */
 void
 fault_begin(void);
@@ -38,15 +38,16 @@ void
 fault_end(void);
 
 /**
- * FAULT_NONE, or how a thread has ended: FAULT_EXIT or the number of a signal. *heartbeat is where
- * it stands, and does no more; NULL: it is a thread of the engine's own.
+ * FAULT_NONE, or how a thread ended: FAULT_EXIT or a signal number. *heartbeat is the position
+ * of the thread and no longer changes. NULL: a thread of the engine's own.
  */
 int
 fault_seen(const struct heartbeat **heartbeat);
 
 /**
- * Of a process without a run: before it dies of a fault or by exit(), *where, if it is NULL, is
- * set to the heartbeat of the thread, if that is in a call. It may lie in shared memory, as heartbeats may.
+ * For a process without a run. Before the process dies of a fault or by exit(), it sets *where
+ * to the heartbeat of the thread. It does so only if *where is NULL and the thread is inside a
+ * call. *where may be in shared memory, like heartbeats.
  */
 void
 fault_note_to(const struct heartbeat **where);
@@ -55,7 +56,7 @@ fault_note_to(const struct heartbeat **where);
 const char *
 fault_name(int fault);
 
-/** Signals are as if none had been caught, in a child that is to die of its own. */
+/** Restore the signal handlers, in a child that is to die of its own faults. */
 void
 fault_release(void);
 

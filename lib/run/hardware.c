@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counters of the processor, one event to a descriptor: threads that are made later inherit
- * it (`inherit`), and the kernel does not read groups of such. A read sums up all threads,
- * those that are gone too.
+ * Hardware counters, one file descriptor per event. Threads that are created later inherit it
+ * (`inherit`), and the kernel does not read groups of inherited events. A read returns the sum
+ * of all threads, including ended ones.
  *
- * User code and the kernel's for it are counted, since a system call is what an engine costs
- * as well. Where that is not allowed (perf_event_paranoid) user code alone is, and it is
- * said: such numbers cannot be compared with the others.
+ * Both user code and the kernel's work for it are counted, because system calls are a cost of
+ * an engine. If that is not allowed (perf_event_paranoid), only user code is counted, and the
+ * result reports it. Such numbers cannot be compared with the others.
  *
- * A processor counts few events at a time and the kernel lets them take turns; what was
- * counted is scaled by time_enabled / time_running, as perf-stat does. So a number of a
- * short while may be off, and one of a whole run is off little.
+ * A processor counts few events at a time, and the kernel lets them take turns. Counts are
+ * scaled by time_enabled / time_running, as in perf-stat. So the error is larger over a short
+ * time, and small over a whole run.
  */
 #include "run/hardware.h"
 
@@ -52,7 +52,7 @@ is_refusal(int error)
 	return error == EACCES || error == EPERM;
 }
 
-/** One that is opened and never moves, as in some virtual machines, is none. */
+/** Whether the counter moves. In some virtual machines it can be opened but never does. */
 static bool
 is_counting(int fd)
 {

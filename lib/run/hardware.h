@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef RUN_HARDWARE_H
 #define RUN_HARDWARE_H
-/** What the processor counts of this process, by perf_event_open(2). */
+/** Hardware counters of the processor for this process, by perf_event_open(2). */
 #include <stdint.h>
 
 enum {
@@ -14,17 +14,17 @@ enum {
 	HARDWARE_EVENTS
 };
 
-/** One descriptor for each event, -1: not to be had. */
+/** One file descriptor per event, -1: not available. */
 struct hardware {
 	int fds[HARDWARE_EVENTS];
-	char missing[96]; /* what is not counted, and why; "" */
+	char missing[96]; /* events that are not counted, and the reason; "": none */
 };
 
-/** Begin to count this thread, and all threads that are made from here on. */
+/** Begin to count this thread, and all threads that are created from now on. */
 void
 hardware_open(struct hardware *hardware);
 
-/** Count nothing, and say why. */
+/** Count nothing, for the reason `why`. */
 void
 hardware_leave_out(struct hardware *hardware, const char *why);
 
@@ -32,8 +32,8 @@ void
 hardware_close(struct hardware *hardware);
 
 /**
- * What has been counted so far. Bit 1 << event of what is returned: known. `read_bytes` and
- * `reads` are raised by what that took of the process's own read(2).
+ * Read the counts so far. Returns bits 1 << event of the known ones. Adds the process's own
+ * read(2) calls and bytes for this to `reads` and `read_bytes`.
  */
 uint32_t
 hardware_read(const struct hardware *hardware, uint64_t counts[HARDWARE_EVENTS],

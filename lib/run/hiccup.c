@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hiccups of the machine, after the idea of jHiccup (Gil Tene): a thread that only sleeps
- * should wake up on time, and if it does not, then scheduler, hypervisor or hardware have
- * kept it, and would have kept any other thread.
+ * Hiccups of the machine, after the idea of jHiccup (Gil Tene). A thread that only sleeps
+ * should wake on time. If it does not, the scheduler, the hypervisor or the hardware has
+ * delayed it. They would have delayed any other thread, too.
  *
- * Its alarms are on a grid that is never moved. When it wakes up late, the alarms that it
- * has missed meanwhile count too, each with its own lateness: a stop of 100 ms with an
- * interval of 10 ms is 100, 90, 80, ... and not one single 100, which would hide it below
- * every percentile that matters. This is what an operation due at a random moment would
- * have met.
+ * Its alarms are on a grid that never moves. After a late wake-up, each missed alarm counts
+ * with its own lateness. With an interval of 10 ms, a stop of 100 ms counts as 100, 90, 80, ...
+ * A single 100 would be hidden below every relevant percentile. This is the delay of an
+ * operation that is due at a random time.
  */
 #include "run/hiccup.h"
 
@@ -49,7 +48,7 @@ hiccup_start(struct hiccup *hiccup, uint64_t interval_ns)
 	hiccup->interval_ns = interval_ns;
 	hiccup->is_stopping = 0;
 	histogram_create(&hiccup->lateness);
-	sigset_t all, before; /* signals are for the thread that called */
+	sigset_t all, before; /* only the calling thread handles signals */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	errno = pthread_create(&hiccup->thread, NULL, hiccup_main, hiccup);

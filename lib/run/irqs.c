@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interrupts of the network away from the CPUs of threads that are measured.
+ * Moving the interrupts of the network away from the CPUs of measured threads.
  *
- * A thread that is pinned shares its CPU with the interrupts that the kernel handles there, and
- * with the protocol work after them. An interface has an interrupt for each of its queues. They are
- * found by number in the device's msi_irqs, and by name in /proc/interrupts, where drivers write the
- * interface ("eth0-rx-1") or the device ("virtio2-input.0"). Each goes to one of the CPUs that are
- * left, in turn: of a list the kernel would choose the same CPU for all.
+ * A pinned thread shares its CPU with the interrupts that the kernel handles there, and with
+ * the protocol work after them. A network interface has one interrupt per queue. mininb finds
+ * them by number in the device's msi_irqs, and by name in /proc/interrupts. There, drivers
+ * write the interface ("eth0-rx-1") or the device ("virtio2-input.0"). Each interrupt moves to
+ * one of the remaining CPUs, in turn. Given a list, the kernel would choose the same CPU for
+ * all.
  *
  * A daemon such as irqbalance may move them again during the run.
  */
@@ -31,13 +32,13 @@
 struct irq {
 	uint64_t number;
 	char before[256]; /* list of CPUs */
-	uint64_t cpu;     /* that handles it now */
+	uint64_t cpu;     /* the CPU that handles it now */
 	bool is_moved;
 };
 
 struct nb_irqs {
 	char *root, *text;
-	struct irq *irqs; /* by number */
+	struct irq *irqs; /* sorted by number */
 	size_t count;
 };
 
@@ -66,7 +67,7 @@ add_msi(struct nb_irqs *irqs, const char *interface)
 		interface);
 	DIR *dir = opendir(path);
 	if (dir == NULL)
-		return NB_OK; /* its driver has none, or another way */
+		return NB_OK; /* the driver has none, or another mechanism */
 	for (struct dirent *entry; rc == NB_OK && (entry = readdir(dir)) != NULL;)
 		if (isdigit((unsigned char)entry->d_name[0]) &&
 			procfs_parse_number(&number, entry->d_name))
@@ -75,7 +76,7 @@ add_msi(struct nb_irqs *irqs, const char *interface)
 	return rc;
 }
 
-/** Whether a text has the word between characters that are no letters and no digits. */
+/** Whether the text contains the word between characters that are not alphanumeric. */
 static bool
 has_word(const char *text, const char *word)
 {
@@ -216,7 +217,7 @@ by_number(const void *a, const void *b)
 	return one->number < other->number ? -1 : one->number > other->number;
 }
 
-/** The next CPU after *cpu, round and round, that is online and not busy; false: there is none. */
+/** The next CPU that is online and not busy, round-robin. False: none. */
 static bool
 next_free(const char *online, const cpu_set_t *busy, uint64_t *nth, uint64_t *cpu)
 {
@@ -264,7 +265,7 @@ describe(struct nb_irqs *irqs)
 	return fclose(out) == 0 ? NB_OK : error_memory();
 }
 
-/** The first failure; the others are tried all the same. */
+/** Move all back, even after a failure. Returns the first failure. */
 static int
 move_back(struct nb_irqs *irqs)
 {
@@ -323,7 +324,7 @@ irqs_busy(cpu_set_t *busy, uint32_t threads, const char *cpus)
 	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
 		return error_system("pinirq: sched_getaffinity");
 	for (size_t cpu = 0; cpu < CPU_SETSIZE && threads > 0; cpu++)
-		if (CPU_ISSET(cpu, &allowed)) { /* as run_pin() */
+		if (CPU_ISSET(cpu, &allowed)) { /* like run_pin() */
 			CPU_SET(cpu, busy);
 			threads--;
 		}

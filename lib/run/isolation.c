@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Anomalies of isolation.
+ * Isolation anomalies.
  *
- * All values that an operation puts have its version, so what it read tells whose writes it saw.
- * Let two operations have read one version of a record, and one of them have written the record:
- * then the other one comes before it in any serial order. Two anomalies are cycles of that:
- *   - lost update: both have written the record. Neither snapshot isolation nor serializable
+ * All values that an operation puts have its version. So each read shows whose write it saw.
+ * Assume that two operations have read the same version of a record, and one of them has
+ * written the record. Then the other one precedes it in any serial order. Two anomalies are
+ * cycles of this order:
+ *   - Lost update: both have written the record. Neither snapshot isolation nor serializable
  *     transactions allow it.
- *   - write skew: there are two records, and the orders contradict each other. Snapshot isolation
- *     allows it (Berenson et al., A critique of ANSI SQL isolation levels, SIGMOD 1995).
- * Longer cycles are not looked for.
+ *   - Write skew: the orders of two records contradict each other. Snapshot isolation allows it
+ *     (Berenson et al., A critique of ANSI SQL isolation levels, SIGMOD 1995).
+ * mininb does not search for longer cycles.
  *
- * A worker keeps its last ACCESSES, of the operations that go to a record of the sample. Rejected:
- * a sample of operations, in which both of a pair would be with its share squared.
+ * A worker keeps its last ACCESSES to records, of the operations that use a record of the
+ * sample. Rejected: a sample of operations. It would contain both of a pair only with the
+ * square of the sample rate.
  *
- * What would accuse a right engine: a version that stands for two writes. An earlier run with the
- * same seed may have left the version of an operation of this run. So a version counts if it is
- * the loading's, or if the operation that wrote it had ended before the two that read it began.
+ * A version that stands for two writes would accuse a correct engine. An earlier run with the
+ * same seed may have left the version of an operation of this run. So only two kinds of
+ * versions count: those of the load, and those whose operation had ended before the two readers
+ * began.
  */
 #include "run/isolation.h"
 
@@ -28,31 +31,31 @@
 
 enum { ACCESSES = 1 << 14 };
 
-/** What an operation did to a record. */
+/** The access of an operation to a record. */
 struct access {
-	uint64_t number, seen; /* the version that it read; NOTHING: none that says something */
-	uint64_t op;           /* version of what the operation puts, which names it */
+	uint64_t number, seen; /* version that the operation read; NOTHING: no usable one */
+	uint64_t op;           /* version of the operation's puts, which identifies it */
 	uint64_t begin, end;   /* ticks */
 	uint32_t level;
 	bool is_write;
 	struct job_worker *worker;
-	uint64_t index; /* of the operation in its group */
+	uint64_t index; /* number of the operation in its group */
 	uint32_t kind;
 };
 
 #define NOTHING UINT64_MAX
 
 struct isolation_log {
-	uint64_t count; /* that were kept; the last ACCESSES are still there */
+	uint64_t count; /* recorded accesses; the last ACCESSES still exist */
 	struct access accesses[ACCESSES];
 };
 
-/** One operation comes before another one, since the second wrote what the first one read. */
+/** `from` precedes `to`, because `to` overwrote a version that `from` read. */
 struct order {
 	const struct access *from, *to;
 };
 
-/* ---- keeping ---- */
+/* ---- recording ---- */
 
 static bool
 reads_and_writes(const struct nb_kind *kind)
@@ -95,7 +98,7 @@ isolation_watches(const struct job_worker *worker, const struct ops_op *op)
 	return false;
 }
 
-/** Add what step k did to that of the steps before it. */
+/** Add step k to the access of the steps before it. */
 static void
 add_step(struct access *access, const struct job_worker *worker, const struct ops_op *op,
 	uint32_t k)
@@ -175,7 +178,7 @@ upper(const struct order *order)
 	return order->from->op < order->to->op ? order->to->op : order->from->op;
 }
 
-/** Orders of the same two operations side by side. */
+/** Sorts the orders of the same two operations side by side. */
 static int
 by_pair(const void *a, const void *b)
 {
@@ -183,15 +186,18 @@ by_pair(const void *a, const void *b)
 	return order != 0 ? order : compare_numbers(upper(a), upper(b));
 }
 
-/** All that is compared. */
+/** The data of the comparison. */
 struct accesses {
-	struct access *all; /* those of one record that saw one version side by side */
-	const struct access **writes; /* by record and operation */
-	struct order *orders;         /* at most one of each access */
+	/* sorted: those that saw the same version of a record are adjacent */
+	struct access *all;
+	const struct access **writes; /* sorted by record and operation */
+	struct order *orders;         /* at most one per access */
 	size_t count, write_count, order_count;
 };
 
-/** Whether what an operation has seen was written in this run, before it began. */
+/**
+ * Whether the version that an operation saw was written in this run before the operation began.
+ */
 static bool
 is_certain(const struct accesses *accesses, const struct access *read)
 {
@@ -220,7 +226,10 @@ note(const struct access *access, const struct access *other, int verdict)
 	job_verify_note(worker, &op, 0, verdict, access->seen, other->index);
 }
 
-/** Of those that saw one version of one record: writers exclude each other, and come last. */
+/**
+ * Judge the accesses that saw the same version of a record. At most one may write, and it comes
+ * last.
+ */
 static void
 judge_version(struct accesses *accesses, const struct access *first, const struct access *end)
 {
@@ -271,7 +280,7 @@ judge(struct accesses *accesses)
 	judge_orders(accesses);
 }
 
-/** Append what the worker has kept; without `into`, only count it. */
+/** Append the accesses that the worker kept; without `into`, only count them. */
 static size_t
 gather(struct access *into, const struct job_worker *worker)
 {

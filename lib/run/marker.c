@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scripts that run for a night as root name a directory and say --fresh. A typing mistake in them is
- * harmless because mininb removes and writes only what it has made. A file beside the database says
- * so: inside, an engine might list it (a hash of files, say), count it, or call the directory not
- * empty, and there are engines that we do not know.
+ * The marker of a directory.
  *
- * The price is that a directory can be removed and another one put in its place while the marker
- * stays. So the marker names the directory: by its time of birth, which moving it does not change,
- * or where the file system keeps none by its inode's number. A copy is another directory, and a
- * database that was moved leaves its marker behind. Both then need one --force, which is the safe
- * side to err on.
+ * Scripts that run overnight as root name a directory and use --fresh. A typing error in them
+ * is harmless, because mininb removes and writes only directories that it made. A file next to
+ * the database records this. Inside the directory, an engine might list or count it, or
+ * consider the directory not empty.
  *
- * We did not make symbolic links, nor their targets. In a directory that everyone can write, such
- * as /tmp, anybody may have been there before us. So what belongs to others there counts as not
- * ours, which is the kernel's rule for links and files (sysctl fs.protected_symlinks and
+ * The disadvantage is that somebody can replace the directory while the marker stays. So the
+ * marker identifies the directory. It contains the time of birth, which a move does not change,
+ * or the inode number if the file system has no time of birth. A copy is another directory, and
+ * a moved database leaves its marker behind. Both then need one --force, which is the safe
+ * choice.
+ *
+ * mininb made neither symbolic links nor their targets. In a directory that everyone can write,
+ * such as /tmp, anybody may have created files. So files of other users there count as not made
+ * by mininb. The kernel has the same rule for links and files (sysctl fs.protected_symlinks and
  * fs.protected_regular).
  *
- * mininb also locks this file while it uses the database, since engines may lock the directory
- * itself. So it writes a marker of its own in place and never exchanges it for another file.
+ * mininb also locks this file while it uses the database, because engines may lock the
+ * directory itself. So it rewrites its marker in place and never replaces it by another file.
  */
 #include "run/marker.h"
 
@@ -41,19 +43,19 @@ enum { NAME_SIZE = 256, TEXT_SIZE = 1024, PATH_SIZE = 4096, OPEN_TRIES = 10 };
 /* ---- the lock ---- */
 
 /*
- * flock(), because its lock belongs to the open file: processes that are forked by the one that
- * has it have it too, and it lasts until the last of them is gone. A POSIX lock would end at the
- * first close() of the same file anywhere in the process, and no child would have it.
+ * flock(), because its lock belongs to the open file. Forked processes share it, and it lasts
+ * until the last of them has ended. A POSIX lock would end at the first close() of the same
+ * file anywhere in the process, and children would not have it.
  *
  * The kernel lists in /proc/locks which process took a lock. A process in another container is
- * not listed there, and a device number may differ from that of stat(2) in its minor part where
- * a file system has no device of its own (btrfs).
+ * not listed. If a file system has no device of its own (btrfs), the minor device number may
+ * differ from that of stat(2).
  */
 
-/* A process that was killed releases its locks a moment after its parent has been told. */
+/* A killed process releases its locks a moment after its parent is notified. */
 enum { TRIES = 50, PAUSE_NS = 10 * 1000 * 1000, COMMAND_SIZE = 160 };
 
-/** The process that has a flock() on that file; 0: not known. */
+/** The process that has a flock() on the file; 0: not known. */
 static int
 find_holder(const struct stat *st)
 {
@@ -74,7 +76,7 @@ find_holder(const struct stat *st)
 	return holder;
 }
 
-/** Its words with a space after each; "" if it is gone or hidden. */
+/** The words of its command line, separated by spaces; "" if it has ended or is hidden. */
 static void
 read_command(char text[COMMAND_SIZE], int pid)
 {
@@ -132,14 +134,14 @@ static const char *const ends[] = {[MARKER_KILLED] = "not closed",
 
 static const char marker_head[] = "mininb made the directory ";
 
-/** <path> and what is in it, as it was opened. */
+/** The opened <path> and its content. */
 struct place {
 	const char *path, *name;
 	char marker[NAME_SIZE];
-	int parent, fd; /* of the directory; -1: there is none */
+	int parent, fd; /* `fd` is of the directory; -1: none */
 };
 
-/** What tells a directory from another one. */
+/** The identity of a directory. */
 struct birth {
 	uint64_t inode;
 	int64_t s;
@@ -160,7 +162,7 @@ find_birth(int fd, struct birth *birth)
 	return 0;
 }
 
-/** Inodes may be numbered anew when a file system is mounted; times of birth are not. */
+/** A file system may renumber its inodes when it is mounted, but times of birth stay. */
 static bool
 is_same_birth(const struct birth *a, const struct birth *b)
 {
@@ -168,14 +170,14 @@ is_same_birth(const struct birth *a, const struct birth *b)
 	return is_known ? a->s == b->s && a->ns == b->ns : a->inode == b->inode;
 }
 
-/** Holds nothing open if it fails. `flags` of the directory itself. */
+/** Leaves nothing open after a failure. `flags` apply to the directory itself. */
 static int
 open_place(struct place *place, const char *path, const char *name, int flags)
 {
 	*place = (struct place){.path = path, .name = name, .fd = -1};
 	snprintf(place->marker, sizeof(place->marker), ".mininb-%s", name);
 	place->parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (place->parent < 0 && errno == EACCES) /* one may pass through it */
+	if (place->parent < 0 && errno == EACCES) /* not readable, but searchable */
 		place->parent = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (place->parent < 0)
 		return errno == ENOENT || errno == ENOTDIR ? NB_OK : error_system("%s", path);
@@ -194,7 +196,7 @@ close_place(const struct place *place)
 
 /* ---- the marker ---- */
 
-/** The text of the file, unless it is a link or not a regular file; -1 and errno. */
+/** Read the text of the file. -1 and errno, also if it is a link or not a regular file. */
 static int
 read_marker(const struct place *place, char text[TEXT_SIZE])
 {
@@ -215,14 +217,17 @@ read_marker(const struct place *place, char text[TEXT_SIZE])
 	return 0;
 }
 
-/** An empty one is about to be written by another process, or that process was killed. */
+/**
+ * Whether mininb wrote the file. An empty one is being written by another process, which may be
+ * dead.
+ */
 static bool
 is_ours(const char *text)
 {
 	return text[0] == '\0' || strncmp(text, marker_head, sizeof(marker_head) - 1) == 0;
 }
 
-/** Whether the marker is of this very directory. */
+/** Whether the marker belongs to this directory. */
 static bool
 is_marked(const struct place *place)
 {
@@ -237,7 +242,7 @@ is_marked(const struct place *place)
 		is_same_birth(&now, &then);
 }
 
-/** Whether the name still is of that file: it may have been removed before it was locked. */
+/** Whether the file still has the name. It may have been removed before it was locked. */
 static bool
 is_named(const struct place *place, int fd)
 {
@@ -257,7 +262,10 @@ lock_marker(const struct place *place, int fd, uint32_t lock)
 	return lock_take(fd, lock == MARKER_SHARED, path);
 }
 
-/** -1 and errno. A file that is not a marker goes: the caller may write here by force only. */
+/**
+ * Open or create it. -1 and errno. Replaces a file that is not a marker: the caller had to
+ * force that.
+ */
 static int
 open_marker(const struct place *place)
 {
@@ -265,7 +273,7 @@ open_marker(const struct place *place)
 	int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	if (read_marker(place, text) == 0 && is_ours(text)) {
 		int fd = openat(place->parent, place->marker, O_RDWR | flags);
-		/* that of another user can still be locked */
+		/* the marker of another user can still be locked */
 		return fd >= 0 ? fd : openat(place->parent, place->marker, O_RDONLY | flags);
 	}
 	if (unlinkat(place->parent, place->marker, 0) != 0 && errno != ENOENT)
@@ -273,12 +281,12 @@ open_marker(const struct place *place)
 	return openat(place->parent, place->marker, O_RDWR | O_CREAT | O_EXCL | flags, 0666);
 }
 
-/** -1 and errno, or it is locked if it is to be; *rc is of the lock. */
+/** Open it, and lock it if required. -1 and errno; *rc is the result of the lock. */
 static int
 open_locked(const struct place *place, uint32_t lock, int *rc)
 {
 	int fd = -1;
-	/* again if another process has just made it, or removed it before it was locked */
+	/* repeat if another process has just created it, or removed it before it was locked */
 	for (int i = 0; i < OPEN_TRIES; i++) {
 		fd = open_marker(place);
 		*rc = fd >= 0 ? lock_marker(place, fd, lock) : NB_OK;
@@ -292,7 +300,9 @@ open_locked(const struct place *place, uint32_t lock, int *rc)
 	return fd;
 }
 
-/** `fd` is -1 if it could not be opened, for the reason in errno. */
+/**
+ * Write a marker for the directory. `fd` is -1 if it could not be opened; errno has the reason.
+ */
 static int
 write_marker(const struct place *place, int fd, bool is_forced)
 {
@@ -319,7 +329,7 @@ write_marker(const struct place *place, int fd, bool is_forced)
 	return NB_OK;
 }
 
-/** What the second line of the text says; none if it has none that can be read. */
+/** Read the load in the second line of the text; none if the line is missing or invalid. */
 static void
 read_load(struct marker *marker, const char *text)
 {
@@ -357,7 +367,7 @@ marker_note(struct marker *marker, const struct marker_load *load)
 	return error_system("the marker cannot be written");
 }
 
-/** What was found when it was opened, in a new marker for this directory. */
+/** Write a new marker for this directory, and keep its load. */
 static int
 renew_marker(const struct place *place, struct marker *marker, bool is_forced)
 {
@@ -429,12 +439,12 @@ marker_close(struct marker *marker)
 	marker->is_open = false;
 }
 
-/* ---- what is found ---- */
+/* ---- checks of a directory ---- */
 
 /**
- * Of a user who could have put it there to be followed or filled by others. Not of the directory's
- * owner, who was trusted by going there, and who owns everything where a file system knows one
- * owner only (vfat, a share of NFS that squashes all).
+ * Whether another user could have planted the file to be followed or written. Files of the
+ * directory's owner are trusted, as is the directory. Some file systems have only one owner
+ * (vfat, NFS with all squashed).
  */
 static bool
 is_of_others(int dir, const struct stat *st)
@@ -444,7 +454,7 @@ is_of_others(int dir, const struct stat *st)
 		(around.st_mode & S_IWOTH) != 0 && st->st_uid != around.st_uid;
 }
 
-/** Whether the directory, its marker or the place of both belongs to somebody else. */
+/** Whether the directory, its marker or their parent belongs to another user. */
 static bool
 is_planted(const struct place *place)
 {
@@ -463,7 +473,7 @@ is_planted(const struct place *place)
 	return is_bad;
 }
 
-/** The first name that is there, and how many there are. 0 of a directory that is none. */
+/** The number of entries, and the first one. 0 if it is not a directory. */
 static size_t
 count_entries(const struct place *place, char first[NAME_SIZE])
 {
@@ -494,7 +504,7 @@ is_link(const struct place *place, const char *name)
 		S_ISLNK(st.st_mode);
 }
 
-/** A file of another's that has the marker's name. */
+/** Whether a foreign file has the name of the marker. */
 static bool
 is_taken(const struct place *place)
 {
@@ -505,7 +515,7 @@ is_taken(const struct place *place)
 	return read_marker(place, text) != 0 || !is_ours(text);
 }
 
-/** `what` is done to it. */
+/** Refuse a directory with content. `what` is the intended action. */
 static int
 refuse_content(const struct place *place, const char *what)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pulses are made of the stamps that a worker takes anyway, not of looks at its progress: a
- * thread that looks every 20 ms is itself held up when the process or the machine stops, and
- * what was done meanwhile would have to be spread over the time that it missed.
+ * Pulses are made from the stamps that a worker takes anyway, not from samples of its progress.
+ * A sampling thread with a period of 20 ms stops, too, when the process or the machine stops.
+ * The operations done meanwhile would then have to be spread over the missed time.
  *
- * A gap is the time between two operations' ends, of all workers together, so it is as
- * long as it was and not a number of pulses. Inside a pulse no gap is found: of a run of more
- * than five minutes pulses are longer than 20 ms, and shorter gaps are then overlooked.
+ * A gap is the time between the ends of two operations, of all workers together. So it has its
+ * exact length, not a number of pulses. Gaps within a pulse are not found. In a run of more
+ * than five minutes, pulses are longer than 20 ms, and shorter gaps are missed.
  */
 #include "run/pulse.h"
 
@@ -18,7 +18,7 @@ void
 pulse_begin(struct pulse_track *track, const struct clock *clock, uint64_t origin)
 {
 	track->origin = origin;
-	track->until = 0; /* there is no pulse yet */
+	track->until = 0; /* no pulse yet */
 	track->ticks = clock_ticks(clock, SERIES_PULSE_NS);
 	track->doublings = track->count = 0;
 }
@@ -35,7 +35,7 @@ merge_pulse(struct pulse *into, const struct pulse *from)
 	into->ops += from->ops;
 }
 
-/** Make pulses without operations until there are `count`. */
+/** Append pulses without operations until there are `count`. */
 static void
 extend(struct pulse_track *track, uint32_t count)
 {
@@ -87,7 +87,7 @@ pulse_merge(struct pulse_track *into, const struct pulse_track *from)
 		merge_pulse(&into->items[i >> shift], &from->items[i]);
 }
 
-/** If there is no room, the shortest one makes room for a longer one. */
+/** Keep a gap. If the table is full, it replaces the shortest one, if that is shorter. */
 static void
 keep_gap(struct pulses *out, const struct gap *gap)
 {

@@ -2,27 +2,27 @@
 #ifndef RUN_PULSE_H
 #define RUN_PULSE_H
 /**
- * When a worker's operations ended: so many in each 20 ms, from its own stamps. Workers count
- * a block of operations at a time, after the block's last stamp.
+ * The ends of a worker's operations: a count for each 20 ms, from its own stamps. Workers count
+ * a block of operations at a time, after its last stamp.
  */
 #include <stdbool.h>
 #include "base/clock.h"
 #include "run/series.h"
 
-/** Operations that ended in one pulse; the stamps of two of them, in ticks. */
+/** Operations that ended within one pulse, and the first and last stamp in ticks. */
 struct pulse {
 	uint64_t ops;
-	uint64_t first, last; /* only if there are any */
+	uint64_t first, last; /* only if ops > 0 */
 };
 
 /**
- * The pulses of one worker, or of several together. If a run is longer than the pulses reach,
- * neighbours are put together, and each lasts twice as long.
+ * The pulses of one or several workers. If the run is longer than the pulses cover, neighbours
+ * are merged, and each lasts twice as long.
  */
 struct pulse_track {
-	uint64_t origin; /* where the first one begins, in ticks */
-	uint64_t ticks;  /* that one lasts */
-	uint64_t until;  /* where the last one ends */
+	uint64_t origin; /* start of the first pulse, in ticks */
+	uint64_t ticks;  /* duration of a pulse */
+	uint64_t until;  /* end of the last pulse */
 	uint32_t doublings;
 	uint32_t count;
 	struct pulse items[SERIES_PULSES_MAX]; /* those after `count` are not initialized */
@@ -31,11 +31,11 @@ struct pulse_track {
 void
 pulse_begin(struct pulse_track *track, const struct clock *clock, uint64_t origin);
 
-/** An operation that ended after the last pulse, or at its end. */
+/** Add an operation that ended after the last pulse, or at its end. */
 void
 pulse_advance(struct pulse_track *track, uint64_t end);
 
-/** An operation that ended at `end`, which is not before the ones that were added. */
+/** Add an operation that ended at `end`, which is not before the previous ones. */
 static inline void
 pulse_add(struct pulse_track *track, uint64_t end)
 {
@@ -49,8 +49,8 @@ pulse_add(struct pulse_track *track, uint64_t end)
 }
 
 /**
- * The same of `count` operations, of which the last ended at `end`, if all are of the last
- * pulse; else false, and they are to be added one by one.
+ * Add `count` operations, of which the last ended at `end`, if that is within the last pulse.
+ * Otherwise returns false, and the caller adds them one by one.
  */
 static inline bool
 pulse_add_block(struct pulse_track *track, uint64_t end, uint64_t count)
@@ -63,13 +63,13 @@ pulse_add_block(struct pulse_track *track, uint64_t end, uint64_t count)
 	return true;
 }
 
-/** Count in `into` what another worker of the same phase has; their origins are the same. */
+/** Add the pulses of another worker of the same phase, with the same origin. */
 void
 pulse_merge(struct pulse_track *into, const struct pulse_track *from);
 
 /**
- * The operations of each pulse as counts up to `since_ns`, and the longest gaps, in
- * `out`, whose begin_ns and phase are set. NB_FAIL: out of memory.
+ * Convert to counts per pulse up to `since_ns`, and the longest gaps, in `out`. Its begin_ns
+ * and phase are set. NB_FAIL: out of memory.
  */
 NB_MUST_CHECK int
 pulse_take(struct pulses *out, const struct pulse_track *track, const struct clock *clock,
