@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of steps, each as one write.
+ * Lists of steps, each sent in one write.
  *
- * Only gets: a SELECT of a list of keys of each table, prepared for 1, 2, 4, ... keys (schema.c);
- * the last key fills the list up, or NULL. It needs half of the server's time that single SELECTs
- * need. The server leaves out keys that are missing, so rows are found by their keys.
+ * If all steps are gets: one SELECT with a list of keys for each table, prepared for 1, 2,
+ * 4, ... keys (schema.c). The last key, or NULL, fills up the list. This needs half of the
+ * server time of single SELECTs. The server omits missing keys, so the plugin assigns rows
+ * to steps by their keys.
  *
- * Anything else: one string of statements, START TRANSACTION; ...; COMMIT. The server stops at
- * the first that fails, so nothing is committed then; the ROLLBACK that follows ends what is
- * left, before the next request of the connection. Separate packets would not do: after a
- * deadlock, which undoes all, the server would commit those that follow by themselves.
+ * Otherwise: one string of statements, START TRANSACTION; ...; COMMIT. The server stops at
+ * the first failing statement, so it commits nothing. The ROLLBACK after the string ends an
+ * open transaction before the connection's next request. Separate packets would be wrong:
+ * after a deadlock, which rolls back everything, the server would commit each of the
+ * remaining statements.
  *
- * A step that is left out if another one finds nothing: the string counts in @s up to which
- * step that is, and such steps have a condition on @s.
+ * Skipped steps: @s contains the number of the next step that is not skipped. Statements of
+ * steps that may be skipped have a condition on @s.
  */
 #include "internal.h"
 
-/* Bytes of a step's text without its names, keys and values: twice the longest. */
+/* Size of a step's text without names, keys and values: twice the maximum. */
 enum { STEP_TEXT = 1024 };
 
 static const char begin_text[] = "START TRANSACTION;";
 static const char begin_guard[] = "SET @s=0;";
 
-/* --- what a list is --- */
+/* --- properties of a list --- */
 
 static bool
 is_read(const struct nb_step *steps, size_t count)
@@ -33,7 +35,7 @@ is_read(const struct nb_step *steps, size_t count)
 	return true;
 }
 
-/** What execute_bound() has found: the request is sent as lists. */
+/** Whether execute_bound() has decided to send the request as lists. */
 static bool
 is_list(struct flying *flying)
 {
@@ -61,7 +63,7 @@ keys_of_table(const struct nb_db *db, const struct nb_step *steps, size_t count,
 	return keys;
 }
 
-/** Commands of so many keys. */
+/** Number of commands for so many keys. */
 static size_t
 lists_of(size_t keys)
 {
@@ -77,7 +79,7 @@ lists_of_all(const struct nb_db *db, const struct nb_step *steps, size_t count)
 	return lists;
 }
 
-/** The number of the table that list number `list` is of. */
+/** The number of the table that list `list` reads. */
 static uint32_t
 table_of_list(const struct nb_db *db, const struct nb_step *steps, size_t count, uint32_t list)
 {
@@ -109,7 +111,7 @@ step_bound(const struct nb_db *db, const struct nb_step *step)
 		64 * (table->of->key_column_count + table->of->value_column_count);
 }
 
-/** Whether the step can be a statement; if not, flying says why. */
+/** Check that the step can be a statement; otherwise `flying` contains the reason. */
 static bool
 check_step(const struct nb_db *db, struct flying *flying, const struct nb_step *step)
 {
@@ -172,7 +174,7 @@ execute_bound(
 			longest = steps[i].key.size > longest ? steps[i].key.size : longest;
 			parameters += table_of(db, steps[i].key)->of->key_column_count;
 		}
-		/* Lists are filled up to less than twice their keys, with one of them. */
+		/* A list is filled up to less than twice its number of keys. */
 		return size + count * longest + command_bound(2 * parameters) +
 			command_bound(SQL_COLUMNS_MAX) * lists_of_all(db, steps, count);
 	}
@@ -333,7 +335,7 @@ finder_make(struct finder *finder, const struct flying *flying)
 	return true;
 }
 
-/** The number of the table whose rows come now. */
+/** The number of the table whose rows are arriving. */
 static uint32_t
 finder_table(struct finder *finder, const struct nb_db *db, struct flying *flying)
 {
@@ -344,7 +346,7 @@ finder_table(struct finder *finder, const struct nb_db *db, struct flying *flyin
 	return finder->table;
 }
 
-/** A row of a list: of all steps with its key. */
+/** Assign a row of a list to all steps with its key. */
 static bool
 take_list_row(struct nb_session *session, struct flying *flying, char *payload, size_t size)
 {
@@ -407,7 +409,7 @@ execute_result(struct nb_session *session, struct flying *flying, const struct r
 		return;
 	}
 	if (flying->answer != NB_OK || flight->step >= flying->step_count)
-		return; /* of COMMIT and ROLLBACK */
+		return; /* result of COMMIT or ROLLBACK */
 	struct nb_step *step = &flying->steps[flight->step++];
 	if (step->verb == NB_STEP_DEL)
 		step->answer = is_changed ? NB_OK : NB_NOT_FOUND;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef MARIADB_INTERNAL_H
 #define MARIADB_INTERNAL_H
-/**
- * What the files of this plugin share: the database, and a session of it.
- */
+/** Declarations that this plugin's files share: the database and its sessions. */
 #include "schema.h"
 #include "wire.h"
 
@@ -34,16 +32,15 @@ struct nb_db {
 	const struct nb_option_value *options;
 	const char *const *targets;
 	uint32_t target_count;
-	MYSQL **servers; /* of the database's own thread, one for each target */
+	MYSQL **servers; /* connections of the database thread, one for each target */
 	const struct nb_table *of;
 	uint32_t table_count;
 	struct sql_table *tables;
-	uint32_t
-		by_prefix[SQL_TABLES_MAX]; /* the numbers of the tables, in the order of keys */
+	uint32_t by_prefix[SQL_TABLES_MAX]; /* table numbers in key order */
 	uint64_t key_size, inflight_bytes;
 	uint32_t inflight_ops;
-	size_t packet_max;     /* bytes of a command that every server takes */
-	struct buffer refusal; /* why no session can be opened; empty: it can */
+	size_t packet_max;     /* maximum command size of all servers, in bytes */
+	struct buffer refusal; /* why sessions cannot be opened; empty: they can */
 };
 
 int
@@ -60,11 +57,11 @@ server_flush(struct nb_db *db, uint32_t upto);
 void
 server_stats(struct nb_db *db, nb_stat_emit emit, void *to);
 
-/** A connection as sessions need it. Returns NB_OK or a failure. */
+/** Open a connection with the settings of a session. Returns NB_OK or a failure. */
 int
 server_connect(MYSQL **out, const struct nb_db *db, uint32_t target);
 
-/** fail() with the address and the library's error. */
+/** Call fail() with the address and the library's error. */
 int
 server_fail(const struct nb_db *db, uint32_t target, MYSQL *mysql, const char *what);
 
@@ -73,19 +70,18 @@ server_fail(const struct nb_db *db, uint32_t target, MYSQL *mysql, const char *w
 /** A session's connection to a server. */
 struct connection {
 	MYSQL *mysql;
-	uint32_t *statements; /* their numbers, STATEMENTS for each table */
+	uint32_t *statements; /* statement ids, STATEMENTS for each table */
 	MYSQL_STMT *
-		*handles; /* likewise; freed after the connection, or each would be a packet */
+		*handles; /* likewise; freed after the connection, to avoid a packet for each */
 	struct reading reading;
 };
 
-/** What a request in flight keeps in `own` of struct flying. */
+/** State of a request in flight, in `own` of struct flying. */
 struct flight {
-	uint32_t commands; /* whose results are still to come */
-	uint32_t table;    /* of execute: whether it is sent as lists of keys */
-	uint32_t
-		step; /* of execute: the one that is answered next; or commands that are done */
-	uint32_t ignore; /* results before the next one that matters */
+	uint32_t commands; /* commands with outstanding results */
+	uint32_t table;    /* execute: nonzero if sent as lists of keys; else the table */
+	uint32_t step;     /* execute: next step to answer; or completed commands */
+	uint32_t ignore;   /* results to skip before the next relevant one */
 };
 _Static_assert(sizeof(struct flight) <= sizeof(((struct flying *)0)->own), "it is there");
 
@@ -95,36 +91,36 @@ flight_of(struct flying *flying)
 	return (struct flight *)(void *)flying->own;
 }
 
-/** Commands that are written by the verb itself, CODEC_VERB, and waited for. */
+/** Commands that a verb writes itself (CODEC_VERB) and waits for. */
 struct message {
 	struct buffer bytes;
 	uint32_t commands, server;
 };
 
-/** The packets of rows that a scan has fetched. */
+/** Row packets that a scan has fetched. */
 struct page {
 	struct nb_slice *rows;
 	size_t count, room, next, bytes;
-	bool is_short; /* fewer rows than were asked for: it was the last one of the table */
+	bool is_short; /* fewer rows than requested: the table's last page */
 };
 
-/** Which step has a key. */
+/** Finds the steps that have a given key. */
 struct finder {
-	uint32_t *heads, *next; /* numbers of steps plus 1 */
+	uint32_t *heads, *next; /* step numbers plus 1 */
 	size_t head_room, next_room, mask;
-	uint64_t owner;       /* the number of the request that it was made for, plus 1 */
-	uint32_t list, table; /* the list of keys that is answered, and its table */
+	uint64_t owner;       /* number of the finder's request, plus 1 */
+	uint32_t list, table; /* the list of keys being answered, and its table */
 };
 
 struct scan {
 	uint32_t bits;      /* SCAN_KEYS, SCAN_DOWN */
-	uint32_t place;     /* in db->by_prefix; table_count: at its end */
+	uint32_t place;     /* index into db->by_prefix; table_count: at the end */
 	uint64_t limit;     /* rows of the next page */
 	bool is_beyond;     /* the next page begins after `from` */
-	bool is_whole;      /* the next table is read from its first key */
-	bool is_one_page;   /* expected to be: it needs no transaction */
-	bool has_txn;       /* of its own */
-	struct buffer from; /* the key, without its prefix */
+	bool is_whole;      /* read the next table from its first key */
+	bool is_one_page;   /* expected to fit one page: needs no transaction */
+	bool has_txn;       /* its own */
+	struct buffer from; /* the key without its prefix */
 };
 
 struct nb_session {
@@ -135,13 +131,13 @@ struct nb_session {
 	struct page page;
 	struct scan scan;
 	struct finder finder;
-	struct buffer key;   /* room for one */
+	struct buffer key;   /* room for one key */
 	struct buffer steps; /* of a multi_get */
 	const char *begin;   /* sent before the next request; NULL: nothing */
 	bool is_in_txn;
 };
 
-/** The table of a key; NULL: none. */
+/** The table that a key belongs to; NULL: none. */
 const struct sql_table *
 table_of(const struct nb_db *db, struct nb_slice key);
 
@@ -150,27 +146,30 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id);
 int
 session_close(struct nb_session *session);
 
-/* Commands of a verb itself: begin, add some, send and wait for all. */
+/* Commands of a verb: begin, add commands, send and wait for all. */
 
 void
 message_begin(struct nb_session *session, uint32_t server);
 
-/** Room for a command of so many bytes; NULL: out of memory, which fail() was told. */
+/**
+ * Make room for a command of `size` bytes. Returns NULL if out of memory, after calling
+ * fail().
+ */
 char *
 message_room(struct nb_session *session, size_t size);
 
-/** A command that ends there was written to that room. */
+/** Record a command that was written to this room and ends at `end`. */
 void
 message_wrote(struct nb_session *session, const char *end);
 
-/** False: out of memory, which fail() was told. */
+/** Returns false if out of memory, after calling fail(). */
 bool
 message_query(struct nb_session *session, const char *text);
 
 int
 message_send(struct nb_session *session);
 
-/** One command, or two, waited for. */
+/** Send one or two commands and wait. */
 int
 message_do(struct nb_session *session, uint32_t server, const char *first, const char *second);
 
@@ -192,25 +191,28 @@ char *
 execute_encode(struct nb_session *session, struct flying *flying,
 	const struct nb_request *request, char *to);
 
-/** False: it is no such row. */
+/** Returns false if the row is invalid. */
 bool
 execute_row(struct nb_session *session, struct flying *flying, char *payload, size_t size);
 void
 execute_result(
 	struct nb_session *session, struct flying *flying, const struct reading *reading);
 
-/** All results have come. */
+/** Call it after all results have arrived. */
 void
 execute_end(struct flying *flying);
 
 /* --- steps as text, text.c --- */
 
-/** Append the statement of step `number`. is_guarded: it does nothing while @s is above that. */
+/**
+ * Append the statement of step `number`. is_guarded: it has no effect while @s exceeds
+ * `number`.
+ */
 char *
 text_step(char *to, struct nb_session *session, const struct nb_step *step, bool is_guarded,
 	size_t number);
 
-/** Append what sets @s if the step before finds nothing, or its condition is not met. */
+/** Append a statement that sets @s if the step finds nothing or its condition is false. */
 char *
 text_skip(char *to, const struct nb_step *step, size_t number, size_t count);
 

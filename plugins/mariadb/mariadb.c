@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * MariaDB, and what speaks its protocol: the verbs, and the table of the engine.
- */
+/* MariaDB and servers with the same protocol: the verbs and the engine's table. */
 #include "internal.h"
 
-/* Prepared statements are limited to 16 MiB of parameters, so that no packet is split. */
+/* Parameters of prepared statements are limited to 16 MiB, so that no packet is split. */
 #define VALUE_SIZE_MAX ((16u << 20) - (64u << 10))
 
 static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
@@ -83,7 +81,7 @@ begin(struct nb_session *session, uint32_t flags)
 	return NB_OK;
 }
 
-/** The end of a transaction; nothing is to be sent if its begin was not. */
+/** End the transaction. If its begin was not sent, send nothing. */
 static int
 end_txn(struct nb_session *session, const char *text)
 {
@@ -109,7 +107,7 @@ abort_txn(struct nb_session *session)
 	(void)end_txn(session, "ROLLBACK");
 }
 
-/* --- several at once --- */
+/* --- several records at once --- */
 
 static int
 multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
@@ -126,7 +124,7 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	for (size_t i = 0; i < count; i++)
 		steps[i] = (struct nb_step){.verb = NB_STEP_GET, .key = keys[i]};
 	int rc = pipeline_execute(&session->pipeline, steps, count, NB_EXEC_READ_ONLY);
-	if (rc == NB_CONFLICT) { /* a transaction that lost: each of its gets says so */
+	if (rc == NB_CONFLICT) { /* the transaction lost: report a conflict for each get */
 		for (size_t i = 0; i < count; i++)
 			answers[i] = NB_CONFLICT;
 		return NB_OK;
@@ -146,9 +144,11 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 	return pipeline_execute(&session->pipeline, steps, count, flags);
 }
 
-enum { ROWS_BYTES = 1 << 20 }; /* of a command with several rows, unless one row has more */
+enum {
+	ROWS_BYTES = 1 << 20
+}; /* maximum for a command with several rows; a single row may be larger */
 
-/** How many writes from the first on one command can take: a power of two, or one. */
+/** How many of the next writes one command can contain: a power of two. */
 static size_t
 rows_together(const struct nb_db *db, const struct nb_write *writes, size_t count)
 {
@@ -223,9 +223,9 @@ add_writes(struct nb_session *session, const struct nb_write *writes, size_t cou
 }
 
 /*
- * Several commands are one transaction. A deadlock ends it in their midst, and what follows
- * must not be committed by itself, as it would be after BEGIN. So autocommit is off meanwhile,
- * and COMMIT or ROLLBACK is sent when all is answered.
+ * Several commands form one transaction. A deadlock ends it in the middle; after BEGIN, the
+ * remaining commands would then be committed separately. So autocommit is off during the
+ * batch, and COMMIT or ROLLBACK is sent after all commands are answered.
  */
 static int
 batch_on(struct nb_session *session, uint32_t server, const struct nb_write *writes,
@@ -249,7 +249,7 @@ batch_on(struct nb_session *session, uint32_t server, const struct nb_write *wri
 	return rc != NB_OK ? rc : ended;
 }
 
-/** The writes of each server alone. */
+/** Execute the writes of each server separately. */
 static int
 batch_split(struct nb_session *session, const struct nb_write *writes, size_t count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scans: pages of a SELECT, each from the key after the last one on. Pages of one scan are read
- * in one snapshot, unless one page is enough.
+ * Scans: each page is a SELECT that begins after the last key of the previous one. All pages
+ * of a scan come from one snapshot, unless one page suffices.
  */
 #include "internal.h"
 
@@ -13,7 +13,7 @@ scanned_table(const struct nb_session *session)
 	return &session->db->tables[session->db->by_prefix[session->scan.place]];
 }
 
-/** The parameters of add_bound() in schema.c. */
+/** Append the parameters for add_bound() in schema.c. */
 static void
 add_bound(struct command *command, const struct nb_table *of, const struct nb_slice *parts)
 {
@@ -25,7 +25,7 @@ add_bound(struct command *command, const struct nb_table *of, const struct nb_sl
 				command_number(command, sql_key_number(parts[i]));
 }
 
-/** The SELECT of the next page, from scan->from on. */
+/** Append the SELECT of the next page, from scan->from. */
 static bool
 add_page(struct nb_session *session)
 {
@@ -33,10 +33,10 @@ add_page(struct nb_session *session)
 	const struct sql_table *table = scanned_table(session);
 	const struct nb_table *of = table->of;
 	struct nb_slice parts[SQL_COLUMNS_MAX];
-	char *room = session->key.data; /* as long as a key */
+	char *room = session->key.data; /* holds a key */
 	bool is_down = (scan->bits & SCAN_DOWN) != 0;
 	int how = sql_pad_key(of, buffer_slice(&scan->from), 0, room, parts);
-	/* A shorter one is below all keys that it begins, a longer one above. */
+	/* A shorter key is below all keys that begin with it, a longer one above. */
 	bool is_beyond = scan->is_beyond || (is_down ? how < 0 : how > 0);
 	uint32_t kind = SCAN + (scan->bits | (is_beyond ? SCAN_BEYOND : 0));
 	struct command command;
@@ -69,7 +69,7 @@ page_reserve(struct page *page, uint64_t rows)
 	return true;
 }
 
-/** The key that is above, or below, all of the table. */
+/** Set scan->from to the lower end of the table, or for a backward scan to its upper end. */
 static bool
 from_end(struct scan *scan, const struct nb_table *of)
 {
@@ -86,7 +86,7 @@ from_end(struct scan *scan, const struct nb_table *of)
 	return true;
 }
 
-/* Pages that follow one another without a limit are read in one snapshot. */
+/* Pages of a scan that may need several use one snapshot. */
 static int
 fetch_page(struct nb_session *session)
 {
@@ -114,7 +114,7 @@ fetch_page(struct nb_session *session)
 	return rc;
 }
 
-/** The place in by_prefix, and the key without its prefix, where a scan begins. */
+/** Find the first table of the scan and the first key, without its prefix. */
 static bool
 scan_seek(struct nb_session *session, struct nb_slice from)
 {
@@ -153,7 +153,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 		((args->flags & NB_SCAN_BACKWARD) != 0 ? SCAN_DOWN : 0);
 	scan->has_txn = false;
 	bool has_limit = args->limit != 0 && args->limit < PAGE_MAX;
-	/* One row more tells whether the limit is the end, without another SELECT. */
+	/* One more row shows whether the page is the last, without another SELECT. */
 	scan->limit = has_limit ? args->limit + 1 : PAGE_FIRST;
 	scan->is_one_page = has_limit && session->db->table_count == 1;
 	session->page.count = session->page.next = 0;
@@ -163,7 +163,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 		: session->db->host->fail(NB_FAIL, "out of memory");
 }
 
-/** Go on after the last row, or with the next table. */
+/** Continue after the last row, or with the next table. */
 static int
 scan_turn(struct nb_session *session)
 {

@@ -3,23 +3,24 @@
  * The SQL of tables.
  *
  * - put is INSERT ... ON DUPLICATE KEY UPDATE, not REPLACE, which would delete and insert.
- * - A counter has the machine's order of bytes, so merge turns them round in SQL. A value that
- *   is not of 8 bytes becomes NULL, which the column refuses (error 1048): nothing is changed.
- * - VARBINARY is compared as by memcmp(3), without padding, so ORDER BY is the order of keys.
- * - Lists of keys of several columns are (a=? AND b=?) OR ..., which the optimizer turns into
- *   ranges of the primary key. For (a, b) IN ((?, ?), ...) it scans the whole table, and for any
- *   list if the statistics of the table are from before it was loaded: hence FORCE INDEX.
- * - The optimizer's time for such ranges grows faster than their number. From JOINED keys on, if
- *   all columns are numbers, the list is a table of its own that is joined: at 256 keys of three
- *   columns the server needs 4.6 us a key instead of 11.7. It needs more below 16 keys. A join
- *   finds a key as often as the list names it. A VALUES list would be cheaper still, but the
- *   server (10.11) loses its parameters.
- * - A scan begins where a list of columns is reached: a > x OR (a = x AND b > y) OR ..., which
- *   the optimizer makes a range of the primary key of. It does not do so for (a, b) > (x, y).
+ * - A counter is in the machine's byte order, so merge reverses it in SQL on little-endian
+ *   machines. A value that does not have 8 bytes becomes NULL, which the column rejects
+ *   (error 1048) without any change.
+ * - VARBINARY compares like memcmp(3), without padding, so ORDER BY is the order of keys.
+ * - Key lists with several columns are (a=? AND b=?) OR ..., which the optimizer converts to
+ *   ranges of the primary key. For (a, b) IN ((?, ?), ...) it scans the whole table. It also
+ *   does so for any list if the table's statistics predate the load: hence FORCE INDEX.
+ * - The optimizer's time for such ranges grows faster than their number. So if all columns
+ *   are numbers, lists of at least JOINED keys become a derived table that is joined. At 256
+ *   keys of three columns, the server then needs 4.6 us per key instead of 11.7; below 16
+ *   keys it needs more. A join returns a row as often as the list contains its key. A VALUES
+ *   list would be even cheaper, but the server (10.11) loses its parameters.
+ * - A scan begins at a > x OR (a = x AND b > y) OR ..., which the optimizer converts to a
+ *   range of the primary key. It does not do so for (a, b) > (x, y).
  */
 #include "schema.h"
 
-/* A row has at most 65535 bytes, BLOBs not counted. */
+/* A row has at most 65535 bytes, not counting BLOBs. */
 enum { VARBINARY_MAX = 8192 };
 
 bool
@@ -38,7 +39,7 @@ text_add(struct buffer *text, const char *fmt, ...)
 	return true;
 }
 
-/** Append "`name`" of each column, or another format with one %s, with `between`. */
+/** Append each column as "`name`", or in a format with up to two %s, separated by `between`. */
 static bool
 add_columns(struct buffer *text, const struct nb_column *columns, uint32_t count,
 	const char *fmt, const char *between)
@@ -68,7 +69,7 @@ add_values(struct buffer *text, const struct sql_table *table, const char *fmt,
 
 /* --- definitions --- */
 
-/** `most`: bytes of a key's column that is what is left; 0: of a value's. */
+/** `most`: maximum size of a key column without a fixed size; 0: a column of a value. */
 static bool
 define_column(struct buffer *text, const struct nb_column *column, size_t most)
 {
@@ -88,7 +89,7 @@ bool
 schema_define(struct buffer *text, const struct nb_table *of, uint64_t key_size)
 {
 	bool is_done = true;
-	/* The server clears a key's room at each look-up: 255 bytes are less than 3072. */
+	/* The server clears the room of a key at each lookup: 255 bytes cost less than 3072. */
 	size_t most = KEY_SIZE_MAX - sql_fixed_size(of->key_columns, of->key_column_count);
 	if (key_size != 0 && key_size <= 255)
 		most = 255;
@@ -103,7 +104,7 @@ schema_define(struct buffer *text, const struct nb_table *of, uint64_t key_size)
 
 /* --- statements --- */
 
-/** (?,?) as often as `rows` says. */
+/** Append (?,?) `rows` times. */
 static bool
 add_rows(struct buffer *text, uint32_t columns, uint32_t rows)
 {
@@ -132,7 +133,7 @@ schema_joins(const struct nb_table *of, size_t keys)
 	return are_numbers && keys >= JOINED;
 }
 
-/** The keys as a table w, which is read first. */
+/** The keys as a derived table w, which is read first. */
 static bool
 make_join(struct buffer *text, const struct sql_table *table, uint32_t keys)
 {
@@ -175,7 +176,7 @@ add_insert(struct buffer *text, const struct sql_table *table, uint32_t rows)
 			rows);
 }
 
-/** a>? OR (a=? AND b>?) OR (a=? AND b=? AND c>=?) */
+/** Append a>? OR (a=? AND b>?) OR (a=? AND b=? AND c>=?). */
 static bool
 add_bound(struct buffer *text, const struct sql_table *table, uint32_t bits)
 {
@@ -206,7 +207,7 @@ make_scan(struct buffer *text, const struct sql_table *table, uint32_t bits)
 		text_add(text, " LIMIT ?");
 }
 
-/** A counter is a value of one column: a number, or bytes. */
+/** A counter is a value of one column, which is a number or bytes. */
 static bool
 make_merge(struct sql_table *table)
 {

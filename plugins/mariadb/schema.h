@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef MARIADB_SCHEMA_H
 #define MARIADB_SCHEMA_H
-/**
- * The SQL of tables: definitions, and the statements that each session prepares.
- */
+/** The SQL of tables: definitions, and the statements that each session prepares. */
 #include "../common/sql.h"
 
 enum {
-	KEY_SIZE_MAX = 3072, /* of an index of InnoDB */
+	KEY_SIZE_MAX = 3072, /* of an InnoDB index */
 	SIZES = 9,           /* of lists: 1, 2, 4, ... 256 keys or rows */
 	LIST_MAX = 1 << (SIZES - 1),
-	JOINED = 16 /* keys */
+	JOINED = 16 /* lists of at least so many keys may be joined */
 };
 
 /* The bits of a scan's statement. */
-enum { SCAN_KEYS = 1, SCAN_DOWN = 2, SCAN_BEYOND = 4 /* without the key it begins with */ };
+enum { SCAN_KEYS = 1, SCAN_DOWN = 2, SCAN_BEYOND = 4 /* excludes the first key */ };
 
 /* The statements of a table. */
 enum {
@@ -28,31 +26,32 @@ enum {
 	STATEMENTS = PUTS + SIZES
 };
 
-/** A table and its text; all of it is made by schema_make(). */
+/** A table and its SQL text. schema_make() makes all members. */
 struct sql_table {
 	const struct nb_table *of;
 	uint32_t scan_parameters;
 	bool can_merge;
 	struct buffer name;    /* `database`.`table`, with a NUL */
 	struct buffer columns; /* `k`, `v`, with a NUL */
-	struct buffer update;  /* of a put whose key is there: `v`=VALUES(`v`), with a NUL */
-	struct buffer merge;   /* of a merge, likewise */
-	struct buffer statements[STATEMENTS]; /* with a NUL; without data: there is none */
+	struct buffer
+		update; /* update clause of a put whose key exists: `v`=VALUES(`v`), with a NUL */
+	struct buffer merge;                  /* update clause of a merge, likewise */
+	struct buffer statements[STATEMENTS]; /* with a NUL; data is NULL: no such statement */
 };
 
-/** Append text. False: out of memory. */
+/** Append formatted text. Returns false if out of memory. */
 bool
 text_add(struct buffer *text, const char *fmt, ...) NB_PRINTF(2, 3);
 
-/** Fill a zeroed table. False: out of memory. */
+/** Fill a zeroed table. Returns false if out of memory. */
 bool
 schema_make(struct sql_table *table, const struct nb_table *of, const char *database);
 
-/** The columns as CREATE TABLE has them. key_size: the hint. */
+/** Append the columns for CREATE TABLE. key_size: a hint. */
 bool
 schema_define(struct buffer *text, const struct nb_table *of, uint64_t key_size);
 
-/** Whether a list of so many keys is joined, so that a key NULL fills it up. */
+/** Whether a list of so many keys is a join. If so, NULL keys fill it up. */
 bool
 schema_joins(const struct nb_table *of, size_t keys);
 
@@ -60,8 +59,8 @@ void
 schema_free(struct sql_table *table);
 
 /**
- * An expression that adds two values of 8 bytes, "%s" and "%s", modulo 2^64; and one for the age
- * in a value.
+ * SQL expressions: the sum of two 8-byte values, "%s" and "%s", modulo 2^64; and the age in
+ * a value.
  */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define SQL_REVERSE "REVERSE"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The database: connections by the library, our own database in the server, and what its
- * settings promise.
+ * The database: connections made by the library, mininb's own database in the server, and
+ * the guarantees of the server's settings.
  *
- * - All tables are in one database of the server, which is ours if it has the marker table. Its
- *   rows name the tables that mininb has made; reset removes these and no others.
- * - A server whose settings promise less than the level that was asked for is refused. They are
- *   read, and never changed: SET GLOBAL would be for all that use the server.
- * - A table with other columns than those of this job is refused only when a session opens,
- *   so that reset can replace it.
+ * - All tables are in one database of the server, which belongs to mininb if it contains the
+ *   marker table. The marker's rows name the tables that mininb has created; reset drops
+ *   only these.
+ * - The plugin rejects a server whose settings guarantee less than the requested level. It
+ *   never changes settings: SET GLOBAL would affect all users of the server.
+ * - If a table has other columns than this job, only opening a session fails, so reset can
+ *   still replace the table.
  */
 #include "internal.h"
 
@@ -35,7 +36,7 @@ query(const struct nb_db *db, uint32_t target, MYSQL *mysql, const char *text)
 		: server_fail(db, target, mysql, text);
 }
 
-/** The first column of the first row, cut to `size`; "" where there is none, or NULL. */
+/** The first column of the first row, truncated to `size`; "" if missing or NULL. */
 static int
 query_text(const struct nb_db *db, uint32_t target, const char *text, char *out, size_t size)
 {
@@ -55,8 +56,8 @@ query_text(const struct nb_db *db, uint32_t target, const char *text, char *out,
 }
 
 /*
- * Keys and values are bytes, so the character set is that of the text of execute only: latin1
- * has no bytes that belong together.
+ * Keys and values are bytes, so the character set matters only for the text of execute.
+ * latin1 has no multibyte characters.
  */
 static int
 set_session(const struct nb_db *db, uint32_t target, MYSQL *mysql)
@@ -119,9 +120,9 @@ server_connect(MYSQL **out, const struct nb_db *db, uint32_t target)
 	return rc;
 }
 
-/* --- what a server promises --- */
+/* --- durability of a server --- */
 
-/** Settings of a server; those that it does not have are as SETTINGS says. */
+/** Settings of a server. A setting that it lacks has the value in the third column. */
 #define SETTINGS(X) \
 	X(flush, "innodb_flush_log_at_trx_commit", 1) \
 	X(doublewrite, "innodb_doublewrite", 1) \
@@ -173,9 +174,10 @@ read_settings(const struct nb_db *db, uint32_t target, struct settings *settings
 }
 
 /**
- * The strongest level that the settings give. 0: the log is written once a second. 2: it is
- * written at each commit and synced once in innodb_flush_log_at_timeout seconds. With a binary
- * log a commit that is not in it is undone at the next start, so that has to be synced as well.
+ * The strongest level that the settings guarantee. innodb_flush_log_at_trx_commit=0: the log
+ * is written once a second. 2: it is written at each commit and synced every
+ * innodb_flush_log_at_timeout seconds. With a binary log, recovery rolls back a commit that
+ * is missing in it, so the binary log must be synced as well.
  */
 static uint32_t
 level_of(const struct settings *is, const char **less)
@@ -218,9 +220,9 @@ check_settings(struct nb_db *db, uint32_t target, uint32_t durability)
 	return NB_OK;
 }
 
-/* --- our database in a server --- */
+/* --- mininb's database in a server --- */
 
-/** Printf, and the query. */
+/** Format a query and execute it. */
 static int NB_PRINTF(3, 4)
 	query_fmt(const struct nb_db *db, uint32_t target, const char *fmt, ...)
 {
@@ -234,7 +236,10 @@ static int NB_PRINTF(3, 4)
 	return query(db, target, db->servers[target], text);
 }
 
-/** Counts by a SELECT with two %s, the database's name. */
+/**
+ * Execute a counting SELECT. Appends the quoted name of the database and, unless the SELECT
+ * reads information_schema.tables, a condition that selects the marker table.
+ */
 static int
 count_in(const struct nb_db *db, uint32_t target, const char *select, uint64_t *count)
 {
@@ -246,7 +251,7 @@ count_in(const struct nb_db *db, uint32_t target, const char *select, uint64_t *
 	return rc;
 }
 
-/** A new database gets the marker; one that has tables and no marker is another's. */
+/** Mark a new database. A database that has tables but no marker is not mininb's. */
 static int
 claim(const struct nb_db *db, uint32_t target, bool may_create)
 {
@@ -277,7 +282,7 @@ claim(const struct nb_db *db, uint32_t target, bool may_create)
 			  name);
 }
 
-/** Whether the columns of a table that is there are those of this job; if not, why. */
+/** Check that an existing table has this job's columns; otherwise set db->refusal. */
 static int
 compare_table(struct nb_db *db, uint32_t target, uint32_t i, const char *is, const char *wanted)
 {
@@ -302,7 +307,7 @@ make_table(struct nb_db *db, uint32_t target, uint32_t i, const char *columns)
 	int rc = query_text(db, target, text, is, sizeof(is));
 	if (rc == NB_OK && is[0] != '\0')
 		return compare_table(db, target, i, is, columns);
-	/* In this order: a table of ours is named before it is there. */
+	/* Register the table before creating it, so that reset always knows it. */
 	if (rc == NB_OK)
 		rc = query_fmt(db, target, "INSERT INTO `%s`." SQL_MARKER " VALUES('%s','%s')",
 			database, name, columns);
@@ -408,7 +413,7 @@ server_close(struct nb_db *db)
 
 /* --- reset, flush, counters --- */
 
-/** The tables that the marker names. */
+/** Drop the tables that the marker lists. */
 static int
 drop_tables(struct nb_db *db, uint32_t target)
 {
@@ -460,8 +465,8 @@ server_count(struct nb_db *db, uint32_t table, uint64_t *rows)
 }
 
 /*
- * The log only: pages are written in the background, and nothing is compacted. It needs the
- * privilege RELOAD.
+ * Flushes only the log: the server writes pages in the background and does not compact.
+ * Requires the privilege RELOAD.
  */
 int
 server_flush(struct nb_db *db, uint32_t upto)
@@ -473,7 +478,7 @@ server_flush(struct nb_db *db, uint32_t upto)
 		unsigned error = mysql_errno(db->servers[i]);
 		if (rc != NB_OK)
 			return error < CR_MIN_ERROR || error > CR_MAX_ERROR
-				? NB_UNSUPPORTED /* refused by the server, which lives */
+				? NB_UNSUPPORTED /* the server is alive and refused the command */
 				: rc;
 	}
 	return NB_OK;
@@ -509,7 +514,7 @@ add_status(MYSQL *mysql, uint64_t *values)
 	mysql_free_result(result);
 }
 
-/* Of all servers together; they count for all that use them. */
+/* Sums over all servers. The counters include other clients of the servers. */
 void
 server_stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sessions: how requests become packets, and packets become answers.
+ * Sessions: requests become packets, and packets become answers.
  *
- * - The library connects, logs in and prepares; from then on the plugin writes and reads the
- *   packets itself, because the library has no call for several requests in flight. The server
- *   takes the next packet from its buffer when it has answered one, so they may be many.
- * - A request is one packet and needs nothing of those before it, so an error harms no other.
- * - begin is not sent alone but before the next request of the session.
+ * - The library connects, logs in and prepares statements. Then the plugin itself writes and
+ *   reads packets, because the library cannot have several requests in flight. The server
+ *   reads the next packet from its buffer after each answer, so many packets may wait there.
+ * - A request is one packet that does not depend on earlier ones, so an error affects only
+ *   one request.
+ * - begin is not sent separately, but with the next request of the session.
  */
 #include "internal.h"
 
@@ -25,12 +26,12 @@ table_of(const struct nb_db *db, struct nb_slice key)
 
 /* --- answers --- */
 
-/** The answer to an error of the server. */
+/** Set the answer for an error from the server. */
 static void
 take_error(struct flying *flying, const struct reading *reading)
 {
 	if (flying->answer != NB_OK)
-		return; /* the first one is told */
+		return; /* only the first error counts */
 	switch (reading->error) {
 	case ER_CHECKREAD:
 	case ER_LOCK_WAIT_TIMEOUT:
@@ -77,7 +78,7 @@ static bool
 take_page_row(struct page *page, char *payload, size_t size)
 {
 	if (page->count == page->room)
-		return false; /* more than LIMIT said */
+		return false; /* more than LIMIT */
 	page->rows[page->count++] = (struct nb_slice){payload, size};
 	page->bytes += size;
 	return true;
@@ -96,7 +97,10 @@ take_row(struct nb_session *session, struct flying *flying, char *payload, size_
 		row_value(&row, of->value_columns, of->value_column_count, &flying->value);
 }
 
-/** A packet. Returns whether it is one that may come here; *is_last: of the request. */
+/**
+ * Process a packet. Returns whether it is valid here. *is_last: it is the request's last
+ * packet.
+ */
 static bool
 take_packet(struct nb_session *session, struct flying *flying, char *payload, size_t size,
 	bool *is_last)
@@ -117,7 +121,7 @@ take_packet(struct nb_session *session, struct flying *flying, char *payload, si
 	return true;
 }
 
-/** All packets of the request that are whole, in one call if they are. */
+/** Process all complete packets of the request, in one call if possible. */
 static size_t
 decode(void *own, struct flying *flying, char *bytes, size_t size, size_t *need)
 {
@@ -139,7 +143,7 @@ decode(void *own, struct flying *flying, char *bytes, size_t size, size_t *need)
 		at += whole;
 	}
 	if (at > 0 && !is_last)
-		flying->replies = 2; /* what follows is the other one */
+		flying->replies = 2; /* expect another reply with the remaining packets */
 	return at;
 }
 
@@ -284,7 +288,7 @@ prepare_all(struct nb_session *session, uint32_t target)
 	return NB_OK;
 }
 
-/* The stream has a duplicate of the socket, since the library closes its own. */
+/* The stream gets a duplicate of the socket, because the library closes its own. */
 static int
 connect_session(void *own, uint32_t target, struct stream *stream, const char *target_name)
 {
@@ -371,7 +375,7 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	return rc;
 }
 
-/* The server sees the end of the connection and undoes what was begun. */
+/* The server rolls back open transactions when the connection ends. */
 int
 session_close(struct nb_session *session)
 {
@@ -380,7 +384,7 @@ session_close(struct nb_session *session)
 	return NB_OK;
 }
 
-/* --- commands of the verbs themselves --- */
+/* --- commands of the verbs --- */
 
 void
 message_begin(struct nb_session *session, uint32_t server)
@@ -390,7 +394,6 @@ message_begin(struct nb_session *session, uint32_t server)
 	session->message.server = server;
 }
 
-/** Room for a command of so many bytes; NULL: out of memory, and told. */
 char *
 message_room(struct nb_session *session, size_t size)
 {
@@ -426,7 +429,6 @@ message_send(struct nb_session *session)
 	return pipeline_do(&session->pipeline, &request, NULL);
 }
 
-/** One command, or two, waited for. */
 int
 message_do(struct nb_session *session, uint32_t server, const char *first, const char *second)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Steps as SQL text, for lists that are one string of statements (execute.c). The caller has
- * made room for what is written.
+ * Steps as SQL text, for lists that are sent as one string of statements (execute.c). The
+ * caller provides enough room.
  */
 #include "internal.h"
 
@@ -21,7 +21,7 @@ add_number(char *to, uint64_t number)
 	return to + sprintf(to, "%" PRIu64, number);
 }
 
-/* In the character set latin1, which has no characters of several bytes. */
+/* The character set is latin1, which has no multibyte characters. */
 static char *
 add_string(char *to, struct nb_slice bytes)
 {
@@ -44,7 +44,7 @@ add_part(char *to, const struct nb_column *column, struct nb_slice part, bool is
 	return add_number(to, is_key ? sql_key_number(part) : sql_value_number(part));
 }
 
-/** The columns as a list of literals. */
+/** Append the columns as a list of literals. */
 static char *
 add_parts(char *to, const struct nb_column *columns, uint32_t count, struct nb_slice bytes,
 	bool is_key)
@@ -67,7 +67,7 @@ add_name(char *to, const char *name)
 	return to;
 }
 
-/** AND @s<=number, for a step that may be left out. */
+/** Append the condition @s<=number, for a step that may be skipped. */
 static char *
 add_guard(char *to, bool is_guarded, size_t number, const char *before)
 {
@@ -88,7 +88,7 @@ add_where(char *to, const struct nb_table *of, struct nb_slice key)
 	return to;
 }
 
-/** In text a number has 20 digits, so that the 8 bytes that it is find room in its place. */
+/** A number has 20 digits in text, so that its 8 decoded bytes fit in the same place. */
 static char *
 add_get(char *to, const struct sql_table *table, struct nb_slice key)
 {
@@ -117,7 +117,7 @@ add_insert(char *to, const struct sql_table *table, const struct nb_step *step,
 	return add(to, " ON DUPLICATE KEY UPDATE ");
 }
 
-/* It changes nothing where the key is there, and then counts no row. */
+/* Changes nothing if the key exists, and then reports no affected row. */
 static char *
 add_insert_new(char *to, const struct sql_table *table, const struct nb_step *step,
 	bool is_guarded, size_t number)
@@ -153,7 +153,7 @@ add_del(char *to, const struct sql_table *table, const struct nb_step *step, boo
 	return add_guard(to, is_guarded, number, " AND ");
 }
 
-/** The column that the age of a value is in, and its first byte there. */
+/** The column that contains the age of a value, and the age's offset in it. */
 static uint32_t
 age_column(const struct nb_table *of, uint64_t at, uint64_t *offset)
 {
@@ -168,7 +168,7 @@ age_column(const struct nb_table *of, uint64_t at, uint64_t *offset)
 	return i;
 }
 
-/** "NULL if the value is too short, for an error; else whether it is older". */
+/** Append a condition: the stored value is older. (NULL, an error, if it is too short.) */
 static char *
 add_is_older(char *to, const struct nb_table *of, const struct nb_step *step, uint32_t column,
 	uint64_t offset)
@@ -184,8 +184,8 @@ add_is_older(char *to, const struct nb_table *of, const struct nb_step *step, ui
 }
 
 /**
- * SET a=IF(older,new,a), the age's own column last, because the others look at it. Bytes that
- * end before the age are set to NULL, an error.
+ * UPDATE with a=IF(older,new,a) for each column. The column of the age is last, because the
+ * others read it. A value that ends before the age is set to NULL, which is an error.
  */
 static char *
 add_put_if_newer(char *to, const struct sql_table *table, const struct nb_step *step,
@@ -212,7 +212,10 @@ add_put_if_newer(char *to, const struct sql_table *table, const struct nb_step *
 	return add_guard(add_where(to, of, step->key), is_guarded, number, " AND ");
 }
 
-/** The least bytes above all that begin with these. False: there are none. */
+/**
+ * Change the bytes to the least ones above all that begin with them. Returns false if none
+ * exist.
+ */
 static bool
 successor(char *bytes, size_t *size)
 {
@@ -261,7 +264,7 @@ add_last_bytes(char *to, const char *name, uint64_t set)
 	return add(to, ")");
 }
 
-/** Whole columns are equal, what is left of the prefix begins the next one. */
+/** Complete columns must be equal; the rest of the prefix must begin the next column. */
 static char *
 add_prefix_empty(char *to, struct nb_session *session, const struct sql_table *table,
 	const struct nb_step *step)

@@ -2,14 +2,14 @@
 /*
  * Packets of the MySQL protocol.
  *
- * Types are sent with each execution, 2 bytes a parameter: only then is a request whole in
- * itself. Numbers are little-endian on the wire, whatever the machine is.
+ * Each execution includes the parameter types, 2 bytes each, so a request does not depend on
+ * earlier ones. Numbers on the wire are little-endian on all machines.
  */
 #include "wire.h"
 
 enum { COM_QUERY = 0x03, COM_STMT_EXECUTE = 0x17 };
 enum { TYPE_TINY = 0x01, TYPE_LONGLONG = 0x08, TYPE_BLOB = 0xfc, TYPE_UNSIGNED = 0x80 };
-enum { HAS_MORE_RESULTS = 0x08 }; /* in the status of OK and EOF */
+enum { HAS_MORE_RESULTS = 0x08 }; /* a status flag of OK and EOF */
 
 /* --- commands --- */
 
@@ -149,7 +149,10 @@ read_number(const char *from, size_t size)
 	return number;
 }
 
-/** A number of 1 to 9 bytes; *at moves behind it. False: the bytes end before, or it is none. */
+/**
+ * Read a length-encoded number of 1 to 9 bytes and advance *at. Returns false if it is
+ * invalid or truncated.
+ */
 static bool
 read_size(char **at, const char *end, uint64_t *number)
 {
@@ -199,7 +202,10 @@ take_ok(struct reading *reading, char *at, const char *end)
 	return EVENT_DONE;
 }
 
-/* The text is preceded by 0xff, the number, '#' and 5 letters, and by the head of the packet. */
+/*
+ * Before the text are the packet header, 0xff, the error number, and '#' with 5 characters.
+ * So "NUMBER: " fits there.
+ */
 static enum event
 take_error(struct reading *reading, char *payload, size_t size)
 {
@@ -233,7 +239,7 @@ take_head(struct reading *reading, char *at, size_t size)
 		return take_ok(reading, at, end);
 	if (!read_size(&at, end, &columns) || columns == 0 || columns > UINT32_MAX)
 		return EVENT_GARBAGE;
-	/* One byte more says whether definitions follow, where that is agreed. */
+	/* If negotiated, an additional byte indicates whether definitions follow. */
 	bool are_left_out = at < end && *at == 0;
 	reading->columns = (uint32_t)columns;
 	reading->phase = are_left_out ? PHASE_COLUMNS_END : PHASE_COLUMNS;
@@ -284,7 +290,7 @@ reading_take(struct reading *reading, char *payload, size_t size)
 bool
 row_begin(struct row *row, char *payload, size_t size, uint32_t columns, bool is_text)
 {
-	size_t head = is_text ? 0 : 1 + (columns + 9) / 8; /* 0 and the bits of NULLs */
+	size_t head = is_text ? 0 : 1 + (columns + 9) / 8; /* 0 and the NULL bitmap */
 	*row = (struct row){payload + head, payload + size, is_text};
 	return size >= head;
 }
@@ -320,7 +326,7 @@ row_number(struct row *row, size_t size, uint64_t *number)
 	return true;
 }
 
-/** A number as the bytes of a key or a value. */
+/** Write a number in the format of a key or a value. */
 static void
 put_number(char *to, uint64_t number, size_t size, bool is_key)
 {

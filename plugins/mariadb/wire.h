@@ -2,34 +2,34 @@
 #ifndef MARIADB_WIRE_H
 #define MARIADB_WIRE_H
 /**
- * Packets of the MySQL protocol: what a client sends once it is logged in, and how the server's
- * results come.
+ * Packets of the MySQL protocol: a client's commands after login, and the server's results.
  *
- * A command is one packet: 3 bytes of size, a number, 0 here, and the command's bytes. Its
- * results are packets as well: OK, or an error, or a row set: a head, the definition of each
- * column (a server that knows that the client has them leaves them out), an EOF, the rows, an
- * EOF. OK and EOF say whether another result of the same command follows.
+ * A command is one packet: 3 bytes of size, a sequence number (0 here), and the command's
+ * bytes. Its results are packets, too: an OK, an error, or a row set. A row set is a header,
+ * the definition of each column, an EOF, the rows, and an EOF. The server omits the
+ * definitions if it knows that the client has them. OK and EOF indicate whether another
+ * result of the same command follows.
  */
 #include "../common/sql.h"
 
 enum {
 	PACKET_HEAD = 4,
-	PACKET_MAX = 0xffffff, /* exclusive: a longer one would be split */
-	PARAMETER_MAX = 2 + 9  /* of a parameter: its type, and the head of its value */
+	PACKET_MAX = 0xffffff, /* exclusive: a longer packet would be split */
+	PARAMETER_MAX = 2 + 9  /* overhead of a parameter: its type and its length prefix */
 };
 
 /* --- commands --- */
 
-/** A COM_STMT_EXECUTE that is written. Parameters are as many as the statement has. */
+/** A COM_STMT_EXECUTE being written. It needs all parameters of the statement. */
 struct command {
 	char *begin;
-	char *nulls; /* a bit for each parameter */
+	char *nulls; /* one bit for each parameter */
 	char *type;  /* of the next parameter */
-	char *at;    /* its value */
+	char *at;    /* value of the next parameter */
 	uint32_t next;
 };
 
-/** Bytes of a command with `count` parameters, without their own bytes. */
+/** Size of a command with `count` parameters, without the bytes of their values. */
 static inline size_t
 command_bound(size_t count)
 {
@@ -39,7 +39,7 @@ command_bound(size_t count)
 void
 command_begin(struct command *command, char *to, uint32_t statement, uint32_t parameters);
 
-/** Returns the end. */
+/** Returns the end of the command. */
 char *
 command_end(const struct command *command);
 
@@ -48,47 +48,47 @@ command_bytes(struct command *command, struct nb_slice bytes);
 void
 command_number(struct command *command, uint64_t number);
 
-/** So many parameters that are NULL, of the type of numbers. */
+/** Append `count` NULL parameters of a numeric type. */
 void
 command_nulls(struct command *command, uint32_t count);
 
-/** The parameters of columns of a key or a value. False: the bytes do not fit the columns. */
+/** Append the columns of a key or a value. Returns false if the bytes do not fit the columns. */
 bool
 command_columns(struct command *command, const struct nb_column *columns, uint32_t count,
 	struct nb_slice bytes, bool is_key);
 
-/** The head of a COM_QUERY of so many bytes; the text follows. */
+/** Write the header of a COM_QUERY with `size` bytes of text, which the caller appends. */
 enum { QUERY_HEAD = PACKET_HEAD + 1 };
 void
 query_head(char *to, size_t size);
 
-/** A COM_QUERY. Returns the end. */
+/** Write a COM_QUERY. Returns its end. */
 char *
 query_write(char *to, const char *text);
 
 /* --- results --- */
 
 enum event {
-	EVENT_NONE, /* nothing that matters */
+	EVENT_NONE, /* nothing relevant */
 	EVENT_ROW,
-	EVENT_DONE,  /* a result has ended */
-	EVENT_ERROR, /* with this, and no other of the same command follows */
+	EVENT_DONE,  /* end of a result */
+	EVENT_ERROR, /* ends the command: no other result follows */
 	EVENT_GARBAGE
 };
 
-/** Where the reader of a server's results is. Zeros: before a result. */
+/** State of the reader of a server's results. Zeros: before a result. */
 struct reading {
 	uint32_t phase;
-	uint32_t columns;  /* whose definitions are still to come */
-	bool has_more;     /* after EVENT_DONE: results of the same command */
-	bool was_rows;     /* after EVENT_DONE: it was a row set */
-	uint64_t affected; /* after EVENT_DONE: rows that were changed, counted as SQL does */
-	uint64_t matched;  /* of an UPDATE */
-	uint32_t error;    /* after EVENT_ERROR: its number */
+	uint32_t columns;  /* number of outstanding column definitions */
+	bool has_more;     /* after EVENT_DONE: more results of the same command follow */
+	bool was_rows;     /* after EVENT_DONE: the result was a row set */
+	uint64_t affected; /* after EVENT_DONE: number of changed rows, as counted by SQL */
+	uint64_t matched;  /* number of rows that an UPDATE matched */
+	uint32_t error;    /* after EVENT_ERROR: error number */
 	const char *text;  /* likewise: "1062: Duplicate entry ...", in the packet's bytes */
 };
 
-/** Look at one packet, of which `payload` has `size` bytes after the head of the packet. */
+/** Process one packet with `size` bytes of payload after its header. */
 enum event
 reading_take(struct reading *reading, char *payload, size_t size);
 
@@ -102,24 +102,24 @@ packet_size(const char *packet)
 
 /* --- rows --- */
 
-/** A row that is taken apart. Columns are joined in place: they take no more room than before. */
+/** A row being decoded. Columns are joined in place: they need no more room than before. */
 struct row {
 	char *at, *end;
-	bool is_text; /* as strings, numbers of 20 digits; else as COM_STMT_EXECUTE has them */
+	bool is_text; /* strings, with numbers of 20 digits; else as in COM_STMT_EXECUTE */
 };
 
-/** False: it is none. */
+/** Returns false if the row is malformed. */
 bool
 row_begin(struct row *row, char *payload, size_t size, uint32_t columns, bool is_text);
 
-/** The next columns as the bytes of a value, in place. False: the row ends before. */
+/** Decode the next columns as a value, in place. Returns false if the row ends too early. */
 bool
 row_value(struct row *row, const struct nb_column *columns, uint32_t count,
 	struct nb_slice *value);
 
 /**
- * The next columns as the bytes of a key, with `prefix` before them. They are copied to `room`,
- * which has KEY_ROOM bytes more than the prefix, unless they can stay where they are.
+ * Decode the next columns as a key with `prefix` before it. The key is copied to `room`,
+ * which has room for the prefix and KEY_SIZE_MAX bytes, unless it can stay in place.
  */
 bool
 row_key(struct row *row, const struct nb_column *columns, uint32_t count,

@@ -2,44 +2,45 @@
 /*
  * Requests as commands, and their replies.
  *
- * - execute is MGET where all steps are gets, MSET where all are puts, a transaction of MULTI
- *   and EXEC where gets, puts and deletes are mixed, and a script where a step depends on what
- *   was found. The server does each of them without anything in between.
- * - In a cluster a node refuses a key that it does not have. MOVED: another one has the slot,
- *   and the map is patched. ASK: the key is on its way to another one, which takes it after
- *   ASKING; the map stays. TRYAGAIN, CLUSTERDOWN: later. The pipeline sends such requests once
- *   more, in their order. A transaction is refused while it is queued: its EXEC says only that.
+ * - execute is MGET if all steps are gets, and MSET if all are puts. It is a MULTI/EXEC
+ *   transaction if gets, puts and deletes are mixed, and a script if a step depends on a
+ *   result. The server executes each of these atomically.
+ * - In a cluster, a node refuses a key that it does not own. MOVED: another node owns the
+ *   slot, and the map is updated. ASK: the key is migrating to another node, which accepts
+ *   it after ASKING; the map does not change. TRYAGAIN, CLUSTERDOWN: retry later. The
+ *   pipeline sends such requests again, in order. A transaction is refused while its
+ *   commands are queued; EXEC only reports the abort.
  *
- * What would make numbers wrong: to patch the map at ASK, which would send all keys of a slot
- * to a node that has only some of them, each of which would come back.
+ * Updating the map on ASK would make numbers wrong: it would send all keys of a slot to a
+ * node that has only some of them, and each of the others would be redirected back.
  */
 #include "redis.h"
 
 #include <inttypes.h>
 
-/* own[0] of a request, its lowest byte: how execute is sent. */
+/* Lowest byte of a request's own[0]: the form of its execute. */
 enum { FORM_MGET = 1, FORM_MSET, FORM_MULTI, FORM_SCRIPT, FORM_MASK = 255 };
 
 /*
- * own[1]: flags of its refusal; from TRIES_SHIFT on how often it was put off; from SLOT_SHIFT
- * on the slot, and one, for which ASK had sent it elsewhere. Above the form, own[0] has the
- * server to which it is sent again.
+ * own[1]: flags of a refusal; the number of retries from TRIES_SHIFT on; from SLOT_SHIFT on,
+ * the slot plus 1 for which ASK redirected the request. own[0], above the form: the server
+ * to send the request to again.
  */
 enum { IS_ASKING = 1, IS_REFUSED = 2, IS_AGAIN = 4 };
 enum { TURN_SHIFT = 8, TRIES_SHIFT = 8, SLOT_SHIFT = 32, SERVER_SHIFT = 32 };
 
 enum {
 	TRIES_MAX = 1000,
-	TRIES_AT_ONCE = 100, /* from then on with a long pause before each */
-	FIXED = 160,         /* bytes of a command that are neither keys nor values, at most */
-	STEP_FIXED = 64,     /* likewise of a command within MULTI */
+	TRIES_AT_ONCE = 100, /* each later try follows a long pause */
+	FIXED = 160,         /* maximum size of a command without keys and values */
+	STEP_FIXED = 64,     /* likewise for a command within MULTI */
 	STEP_ARGUMENTS = 4
 };
 
 #define RETRY_FIRST_NS UINT64_C(1000000)
 #define RETRY_LONGEST_NS UINT64_C(50000000)
 
-/* --- which server --- */
+/* --- choice of the server --- */
 
 static uint32_t
 server_of(const struct nb_session *session, struct nb_slice key, bool is_read)
@@ -50,7 +51,9 @@ server_of(const struct nb_session *session, struct nb_slice key, bool is_read)
 	if (session->map != NULL) {
 		const struct slot_map *map = session->map;
 		server = (is_replica ? map->replica : map->owner)[slot_of(key)];
-		server = server != SLOT_NONE ? server : 0; /* which says that no node has it */
+		server = server != SLOT_NONE
+			? server
+			: 0; /* server 0 will report that no node owns it */
 	} else {
 		server = split_server(key, db->server_count);
 		server += is_replica ? db->server_count : 0;
@@ -66,7 +69,7 @@ choose_server(void *own, const struct nb_request *request)
 		: server_of(own, request->key, request->verb == NB_REQ_GET);
 }
 
-/** Whether one command, transaction or script can have all of the keys. */
+/** Whether one command, transaction or script can contain all of the keys. */
 static bool
 are_together(const struct nb_session *session, const struct nb_step *steps, size_t count)
 {
@@ -85,7 +88,7 @@ are_together(const struct nb_session *session, const struct nb_step *steps, size
 	return true;
 }
 
-/* --- which of several connections --- */
+/* --- choice of the connection --- */
 
 static struct turn *
 turn_of(const struct nb_session *session, struct nb_slice key)
@@ -93,7 +96,7 @@ turn_of(const struct nb_session *session, struct nb_slice key)
 	return &session->turns[split_hash(key) & session->turn_mask];
 }
 
-/** Requests that follow each other share a connection, and so a write. */
+/** Consecutive requests share a connection, and thus a write. */
 static uint32_t
 next_connection(struct nb_session *session)
 {
@@ -104,7 +107,10 @@ next_connection(struct nb_session *session)
 	return session->turn;
 }
 
-/** The connection that requests of the keys have in flight: its number, or UINT32_MAX. */
+/**
+ * The connection that requests for these keys have in flight, or UINT32_MAX. *is_one: all
+ * use the same one.
+ */
 static uint32_t
 connection_in_use(const struct nb_session *session, const struct flying *flying, bool *is_one)
 {
@@ -120,7 +126,10 @@ connection_in_use(const struct nb_session *session, const struct flying *flying,
 	return connection;
 }
 
-/** The same for all keys of a list of steps. It waits if their connections differ. */
+/**
+ * Like take_turn(), for all keys of a list of steps. If their connections differ, it waits
+ * until nothing is in flight.
+ */
 static int
 take_turns(struct nb_session *session, const struct flying *flying)
 {
@@ -143,7 +152,7 @@ take_turns(struct nb_session *session, const struct flying *flying)
 	return NB_OK;
 }
 
-/** A key keeps its connection as long as requests of it are in flight. */
+/** A key keeps its connection while requests for it are in flight. */
 static int
 take_turn(struct nb_session *session, struct flying *flying, const struct nb_request *request)
 {
@@ -211,7 +220,7 @@ bound_execute(const struct nb_session *session, struct flying *flying)
 	size_t bound = FIXED;
 	uint32_t known = NB_EXEC_ATOMIC | NB_EXEC_SNAPSHOT | NB_EXEC_READ_ONLY;
 	if (flying->step_count == 0)
-		return 0; /* NB_OK */
+		return 0; /* answer is NB_OK */
 	if ((flying->flags & ~known) != 0)
 		return refuse(flying, "execute: unknown flag");
 	if ((flying->own[0] = form_of(flying)) == 0)
@@ -314,7 +323,7 @@ encode_execute(const struct nb_session *session, struct flying *flying, char *to
 	return to;
 }
 
-/** Of a request that was not refused. */
+/** Number of replies to a request that was not refused. */
 static uint32_t
 replies_of(const struct flying *flying)
 {
@@ -377,7 +386,7 @@ set_error(struct nb_session *session, struct flying *flying, const struct resp_r
 	flying->error = session->text;
 }
 
-/** The connections to a node that was not known before. */
+/** Connect to a newly discovered node. */
 static int
 add_node(struct nb_session *session, uint32_t node)
 {
@@ -395,7 +404,7 @@ send_again_to(struct flying *flying, uint32_t server)
 	flying->own[1] |= IS_AGAIN;
 }
 
-/** The connection to another node that has the number of that which the request had. */
+/** The connection to another node that has the same number as the request's connection. */
 static uint32_t
 server_at(const struct nb_session *session, const struct flying *flying, uint32_t node)
 {
@@ -403,7 +412,7 @@ server_at(const struct nb_session *session, const struct flying *flying, uint32_
 	return node * connections + flying->server % connections;
 }
 
-/** False: it was refused too often, as where two nodes name each other. */
+/** Returns false if a request was refused too often, for example if two nodes name each other. */
 static bool
 may_try_again(struct nb_session *session, struct flying *flying, const struct resp_reply *error)
 {
@@ -436,11 +445,11 @@ redirect(struct nb_session *session, struct flying *flying, const char *address,
 		flying->own[1] |= IS_ASKING | (uint64_t)(slot + 1) << SLOT_SHIFT;
 	__atomic_fetch_add(is_moved ? &db->moved : &db->asked, 1, __ATOMIC_RELAXED);
 	flying->answer = add_node(session, node);
-	if (flying->answer == NB_OK) /* else it has called fail() */
+	if (flying->answer == NB_OK) /* otherwise add_node() has called fail() */
 		send_again_to(flying, server_at(session, flying, node));
 }
 
-/** It is sent again after a while: to the owner of the slot, if ASK had sent it elsewhere. */
+/** Send the request again later. If ASK redirected it, send it to the owner of the slot. */
 static void
 put_off(struct nb_session *session, struct flying *flying)
 {
@@ -453,7 +462,7 @@ put_off(struct nb_session *session, struct flying *flying)
 		owner == SLOT_NONE ? flying->server : server_at(session, flying, owner));
 }
 
-/** The first error of a request says why it was refused; EXEC only says that it was. */
+/** A request's first error contains the reason of a refusal; EXEC only reports the refusal. */
 static void
 take_error(struct nb_session *session, struct flying *flying, const struct resp_reply *error)
 {
@@ -475,7 +484,7 @@ take_error(struct nb_session *session, struct flying *flying, const struct resp_
 	}
 }
 
-/** After its last reply: whether the request is refused. */
+/** After the last reply: whether the request is refused. */
 static bool
 is_refused(struct flying *flying)
 {
@@ -525,7 +534,7 @@ answer_of(uint32_t verb, const struct resp_reply *reply, struct nb_slice *value)
 	return reply->type == RESP_INTEGER && verb == NB_REQ_MERGE ? NB_OK : NB_FAIL;
 }
 
-/** The element of a list of answers that is a step's. Its size; 0: it cannot be one. */
+/** Read a step's answer from an array of answers. Returns its size; 0: invalid. */
 static size_t
 take_step(struct nb_session *session, struct flying *flying, struct nb_step *step,
 	const char *bytes, size_t size)
@@ -541,7 +550,7 @@ take_step(struct nb_session *session, struct flying *flying, struct nb_step *ste
 	}
 	step->answer = is_script && reply.type == RESP_INTEGER
 		? (int32_t)reply.number
-		/* the verbs of steps up to NB_STEP_DEL have the numbers of requests */
+		/* step verbs up to NB_STEP_DEL equal the request verbs */
 		: answer_of(step->verb, &reply, &step->value);
 	return step->answer >= 0 ? (size_t)used : 0;
 }
@@ -570,7 +579,7 @@ take_steps(struct nb_session *session, struct flying *flying, const struct resp_
 	}
 }
 
-/** The last reply of a request, which is whole. `header`: bytes of its first line. */
+/** Process a request's last reply, which is complete. `header`: size of its first line. */
 static void
 take_reply(struct nb_session *session, struct flying *flying, const struct resp_reply *reply,
 	const char *bytes, size_t header, size_t size)
@@ -609,7 +618,7 @@ decode_reply(void *own, struct flying *flying, char *bytes, size_t size, size_t 
 	return (size_t)used;
 }
 
-/** A node that joined the cluster since it was opened does not know the scripts yet. */
+/** A node that joined the cluster after the database was opened lacks the scripts. */
 static int
 connect_server(void *own, uint32_t server, struct stream *stream, const char *address)
 {
@@ -621,7 +630,7 @@ connect_server(void *own, uint32_t server, struct stream *stream, const char *ad
 		return rc;
 	rc = connection_hello(stream, db);
 	if (rc == NB_OK && is_new && db->merge_sha[0] != '\0') {
-		struct nb_db scripts = {0}; /* they have the same names there */
+		struct nb_db scripts = {0}; /* the scripts have the same hashes there */
 		rc = connection_load_scripts(stream, &scripts);
 	}
 	if (rc == NB_OK)
@@ -634,7 +643,7 @@ connect_server(void *own, uint32_t server, struct stream *stream, const char *ad
 	.bound = bound_request, .encode = encode_request, .decode = decode_reply, \
 	.server = choose_server, .connect = connect_server
 
-/* One server, or several: a key has the same one for ever. */
+/* One or several servers; the server of a key never changes. */
 const struct codec redis_codec = {.name = "Redis", CODEC};
 
 const struct codec redis_cluster_codec = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Commands of one connection that are waited for: all but the requests of a run. */
+/* Synchronous commands of one connection: all except the requests of a run. */
 #include "redis.h"
 
 static int

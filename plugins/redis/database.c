@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opening of a database: the servers are reached, their settings are read back, and their data
- * is looked at before anything is written.
+ * Opening a database: connect to the servers, read their settings, and examine their data
+ * before anything is written.
  *
- * - The data is ours if the key MARKER_KEY is there. Its value says which of how many servers
- *   this one is: named in another order they would not have the keys that are looked for. In a
- *   cluster there is one marker, which moves with its slot.
- * - A server that answers LOADING has its data still on the disk, and a cluster that was just
- *   made does not answer for its slots: both are waited for.
+ * - The data belongs to mininb if the key MARKER_KEY exists. Its value contains the server's
+ *   number and the number of servers: in another order, servers would lack the requested
+ *   keys. A cluster has one marker, which moves with its slot.
+ * - A server that answers LOADING is still reading its data, and a new cluster does not yet
+ *   serve its slots. open waits for both.
  */
 #include "redis.h"
 
@@ -37,7 +37,7 @@ wait_until_loaded(struct stream *stream, const struct nb_db *db)
 	}
 }
 
-/** Connected, logged in and loaded. */
+/** Connect, log in, and wait until the server has loaded its data. */
 static int
 reach(struct stream *stream, const struct nb_db *db, const char *address)
 {
@@ -54,7 +54,7 @@ contains(const struct call *call, const char *text)
 		memmem(call->reply.text, call->reply.size, text, strlen(text)) != NULL;
 }
 
-/** Until the node says that the cluster works, and it knows all slots. */
+/** Wait until the node reports a working cluster and knows all slots. */
 static int
 wait_until_joined(struct stream *stream, struct nb_db *db, struct slot_map *map)
 {
@@ -103,7 +103,7 @@ add_address(struct nb_db *db, const char *address)
 	return NB_OK;
 }
 
-/** Nodes of the cluster, as the first server that was named knows them. */
+/** The nodes of the cluster, from the first given server. */
 static int
 find_nodes(struct nb_db *db, const struct nb_open_args *args)
 {
@@ -120,7 +120,7 @@ find_nodes(struct nb_db *db, const struct nb_open_args *args)
 	return rc;
 }
 
-/** Each node must have joined, not only the one that knew them. */
+/** Every node must have joined, not only the first one. */
 static int
 wait_for_nodes(struct nb_db *db)
 {
@@ -132,7 +132,7 @@ wait_for_nodes(struct nb_db *db)
 	return rc;
 }
 
-/** The first replica of a server, from "slave0:ip=127.0.0.1,port=6380,state=online,...". */
+/** Add a server's first replica, from "slave0:ip=127.0.0.1,port=6380,state=online,...". */
 static int
 add_replica(struct nb_db *db, struct stream *stream)
 {
@@ -166,7 +166,7 @@ find_servers(struct nb_db *db, const struct nb_open_args *args)
 	return rc;
 }
 
-/** What a session connects to. */
+/** The addresses that a session connects to. */
 static int
 make_targets(struct nb_db *db)
 {
@@ -183,7 +183,7 @@ make_targets(struct nb_db *db)
 
 enum { SETTING_SIZE = 64 };
 
-/** A setting by CONFIG GET; "" where the server does not tell it. */
+/** Read a setting with CONFIG GET; "" if the server does not return it. */
 static int
 read_setting(struct stream *stream, const char *name, char to[SETTING_SIZE])
 {
@@ -201,12 +201,12 @@ read_setting(struct stream *stream, const char *name, char to[SETTING_SIZE])
 	return NB_OK;
 }
 
-/* Those that decide what survives, and how fast the server is. */
+/* The settings that determine durability and speed. */
 enum { SAVE, AOF, FSYNC, NO_FSYNC_ON_REWRITE, MAXMEMORY, POLICY, IO_THREADS, SETTINGS };
 static const char *const setting_names[SETTINGS] = {"save", "appendonly", "appendfsync",
 	"no-appendfsync-on-rewrite", "maxmemory", "maxmemory-policy", "io-threads"};
 
-/** What a level wants; "": nothing is wanted. */
+/** The settings that a level requires; "": any. */
 static const struct {
 	const char *name, *aof, *fsync, *or_fsync, *on_rewrite;
 } levels[] = {
@@ -249,7 +249,7 @@ check_settings(struct stream *stream, uint32_t level, char settings[][SETTING_SI
 		"the server cannot write its append-only file (aof_last_write_status:err)");
 }
 
-/** The value of a line "name:value" of INFO, to `to`. */
+/** Copy the value of a line "name:value" of INFO to `to`. */
 static bool
 find_line(const struct call *call, const char *name, char to[SETTING_SIZE])
 {
@@ -268,7 +268,10 @@ find_line(const struct call *call, const char *name, char to[SETTING_SIZE])
 	return false;
 }
 
-/** Its name and version: compatible servers also report the version of Redis that they emulate. */
+/**
+ * Name and version of the server. Compatible servers also report the Redis version that they
+ * emulate.
+ */
 static void
 name_server(const struct call *call, char to[2 * SETTING_SIZE])
 {
@@ -284,7 +287,7 @@ name_server(const struct call *call, char to[2 * SETTING_SIZE])
 	snprintf(to, 2 * SETTING_SIZE, "%s %s", names[i][1], version);
 }
 
-/** Of servers with equal settings the first is reported. */
+/** Log the settings once for servers with equal settings. */
 static void
 report_settings(struct stream *stream, struct nb_db *db, const char *text)
 {
@@ -316,7 +319,7 @@ read_settings(struct stream *stream, struct nb_db *db, uint32_t level)
 		server, levels[level].name, settings[AOF], settings[FSYNC], settings[SAVE],
 		settings[IO_THREADS], settings[MAXMEMORY]);
 	report_settings(stream, db, text);
-	/* the volatile policies remove only what has a time to live, and mininb gives none */
+	/* volatile-* policies evict only keys with a TTL, which mininb does not use */
 	if (strcmp(settings[MAXMEMORY], "0") != 0 &&
 		strncmp(settings[POLICY], "allkeys", strlen("allkeys")) == 0)
 		stream->host->log(NB_LOG_WARNING,
@@ -325,7 +328,7 @@ read_settings(struct stream *stream, struct nb_db *db, uint32_t level)
 	return NB_OK;
 }
 
-/* --- whose data it is --- */
+/* --- ownership of the data --- */
 
 static void
 marker_text(const struct nb_db *db, uint32_t server, char to[SETTING_SIZE])
@@ -337,7 +340,7 @@ marker_text(const struct nb_db *db, uint32_t server, char to[SETTING_SIZE])
 			db->server_count);
 }
 
-/** Whether the marker is there: NB_OK, NB_NOT_FOUND, or a failure. */
+/** Look for the marker. Returns NB_OK, NB_NOT_FOUND, or a failure. */
 static int
 find_marker(struct nb_db *db, uint32_t server)
 {
@@ -377,7 +380,7 @@ check_empty(struct stream *stream)
 		(long long)call.reply.number, MARKER_KEY);
 }
 
-/** The server that has the marker of server `i`. */
+/** The server that stores the marker of server `i`. */
 static uint32_t
 marker_server(const struct nb_db *db, uint32_t i)
 {
@@ -541,7 +544,7 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/** Whether it takes writes: replicas of a cluster, which are among its nodes, do not. */
+/** Whether the node accepts writes; the replicas among a cluster's nodes do not. */
 static bool
 has_slots(const struct nb_db *db, uint32_t server)
 {
@@ -551,7 +554,7 @@ has_slots(const struct nb_db *db, uint32_t server)
 	return db->map == NULL;
 }
 
-/* A server whose marker was removed meanwhile is left alone: it may be another's by now. */
+/* Does not touch a server whose marker has disappeared: another program may use it by now. */
 int
 database_reset(struct nb_db *db)
 {
@@ -605,7 +608,7 @@ add_counters(struct stream *stream, const char *section, uint64_t sums[COUNTERS]
 			sums[i] += strtoull(text, NULL, 10);
 }
 
-/* A server that has died is asked once: its stream has failed then. */
+/* A dead server costs only one query, because its stream fails then. */
 void
 database_stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Redis and compatible servers, by a codec of our own for RESP2.
+ * Redis and compatible servers, with mininb's own codec for RESP2.
  *
- * - A session has a connection to each server, or several. All requests that are handed over
- *   together leave in one write for each connection.
- * - SET, GET and DEL are the records; SET NX is insert. A key is a Redis key as it is.
- * - Nothing keeps the order of keys, and mininb keeps no second structure beside them: there
- *   is no scan.
- * - MULTI cannot show what it read before EXEC, so begin, commit and abort, whose reads come
- *   before their writes are known, are not what Redis has. execute knows all steps at once.
- * - Levels of durability are settings of the server, which open reads back.
+ * - A session has one or several connections to each server. All requests that are submitted
+ *   together are sent in one write per connection.
+ * - Records use SET, GET and DEL; insert uses SET NX. A mininb key is used unchanged as the
+ *   Redis key.
+ * - Redis does not order keys, and mininb does not maintain a second structure, so scans are
+ *   not supported.
+ * - MULTI returns the results of reads only after EXEC. So begin, commit and abort, where
+ *   reads precede the choice of writes, are not supported. execute knows all steps in
+ *   advance.
+ * - Durability levels are server settings, which open verifies.
  */
 #include "redis.h"
 
-/* Bulk strings end there: proto-max-bulk-len. */
+/* proto-max-bulk-len limits bulk strings to this size. */
 #define SIZE_LIMIT RESP_BULK_MAX
 
 static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
-/* Of the plugin: servers are asked for theirs when a database is opened. */
+/* Protocol version. open asks the servers for their versions. */
 static const char *
 version(void)
 {
@@ -42,7 +44,7 @@ session_copy_map(struct nb_session *session)
 
 enum { TURNS_EACH = 32, TURNS_MIN = 1024 };
 
-/* Of several connections each has an equal part of the requests in flight. */
+/* With several connections, each carries an equal part of the requests in flight. */
 static int
 session_make_turns(struct nb_session *session)
 {
@@ -144,7 +146,7 @@ static int
 submit(struct nb_session *session, const struct nb_request *requests, size_t count,
 	size_t *taken)
 {
-	session->turn_left = 0; /* what is left of the turn has been sent */
+	session->turn_left = 0; /* the earlier requests of this turn have been sent */
 	return pipeline_submit(&session->pipeline, requests, count, taken);
 }
 
@@ -155,7 +157,7 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 	return pipeline_reap(&session->pipeline, out, room, count, timeout_ns);
 }
 
-/* --- several records, which are steps where one server has them all --- */
+/* --- several records, as steps if one server stores all of them --- */
 
 static struct nb_step *
 steps_for(struct nb_session *session, size_t count)
@@ -214,11 +216,11 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	return execute(session, steps, count, NB_EXEC_ATOMIC);
 }
 
-/* --- the table, and that of a cluster --- */
+/* --- the engine's table, and its variant for a cluster --- */
 
 /*
- * A server that is stopped by a signal writes its data to a file if it has a condition for
- * that; one change within a year is one that no run meets.
+ * A server that is stopped by a signal saves its data only if a save condition is set. The
+ * condition "one change within a year" is never met during a run.
  */
 #define SERVER_DURABILITY \
 	"durability.none = --appendonly no --save 31536000 1\n" \

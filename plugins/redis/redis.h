@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef REDIS_H
 #define REDIS_H
-/** What the files of this plugin share: the database, its sessions, and how they connect. */
+/** Declarations that this plugin's files share: the database, its sessions, its connections. */
 #include "../common/database.h"
 #include "../remote/pipeline.h"
 #include "../remote/tls.h"
@@ -37,7 +37,7 @@ enum { SHA_SIZE = 40 };
 struct nb_db {
 	const struct nb_host *host;
 	const char *user, *password; /* NULL: none */
-	uint64_t number;             /* of the database */
+	uint64_t number;             /* of the Redis database */
 	uint64_t ready_ns;
 	uint32_t connections;
 	bool is_cluster, reads_replicas;
@@ -45,19 +45,20 @@ struct nb_db {
 	struct tls *tls; /* NULL: not encrypted */
 	uint32_t inflight_ops;
 	uint64_t inflight_bytes;
-	/* Servers of keys, then as many replicas of these; in a cluster its nodes. */
+	/* Servers of keys, then their replicas if used; for a cluster its nodes. */
 	char (*addresses)[SLOT_ADDRESS + ADDRESS_PATH_MAX];
 	uint32_t address_count, server_count;
-	const char **targets;   /* of a session: each address, `connections` times */
-	struct slot_map *map;   /* of a cluster, when it was opened; else NULL */
-	struct stream *control; /* a connection of the database's thread to each server */
+	const char **targets;   /* for a session: each address, `connections` times */
+	struct slot_map *map;   /* the initial map of a cluster; else NULL */
+	struct stream *control; /* the database thread's connection to each server */
 	uint32_t control_count;
-	char merge_sha[SHA_SIZE + 1], execute_sha[SHA_SIZE + 1]; /* "": no scripts there */
-	uint64_t moved, asked, retried;                          /* redirections; atomic */
-	char reported[640]; /* settings of the servers, as they were reported */
+	char merge_sha[SHA_SIZE + 1],
+		execute_sha[SHA_SIZE + 1]; /* "": the server does not run scripts */
+	uint64_t moved, asked, retried;    /* redirections; atomic */
+	char reported[640];                /* the servers' settings, as logged */
 };
 
-/** Requests in flight whose keys have one hash, and the connection that they share. */
+/** Number of requests in flight with the same key hash, and their common connection. */
 struct turn {
 	uint32_t connection, in_flight;
 };
@@ -66,53 +67,56 @@ struct nb_session {
 	struct nb_db *db;
 	struct pipeline pipeline;
 	struct turn *turns;  /* NULL: one connection to each server */
-	uint32_t connection; /* of the request that is encoded */
+	uint32_t connection; /* of the request being encoded */
 	uint32_t turn_mask, turn, turn_left, turn_size;
-	struct slot_map *map;  /* NULL: no cluster */
+	struct slot_map *map;  /* NULL: not a cluster */
 	struct nb_step *steps; /* of multi_get and batch */
 	size_t step_room;
-	char text[512]; /* of the last failure that a server told */
+	char text[512]; /* the last error from a server */
 };
 
-/* --- commands of one connection, waited for: connection.c --- */
+/* --- synchronous commands of one connection: connection.c --- */
 
-enum { CALL_MAX = 8 /* arguments */ };
+enum { CALL_MAX = 8 /* maximum number of arguments */ };
 #define CALL_NS (10 * STREAM_SECOND_NS)
 
-/** A reply that is whole: its first header, and all of its bytes. Lent until the next call. */
+/** A complete reply: its first header, and all of its bytes. Lent until the next call. */
 struct call {
 	struct resp_reply reply;
 	const char *bytes;
 	size_t size;
 };
 
-/** Send a command, its arguments ended by NULL, and wait for the reply; an error is one, too. */
+/**
+ * Send a command, whose arguments end with NULL, and wait for the reply. An error is a
+ * reply, too.
+ */
 int
 connection_call(struct stream *stream, struct call *call, uint64_t timeout_ns,
 	const char *const *arguments);
 #define CONNECTION_CALL(stream, call, ...) \
 	connection_call(stream, call, CALL_NS, (const char *const[]){__VA_ARGS__, NULL})
 
-/** What to do about an error, to be printed after it; may be "". */
+/** Advice on an error, to print after it; may be "". */
 const char *
 error_hint(const struct resp_reply *error);
 
-/** The failure of a command that was answered with an error. */
+/** Report a command that the server answered with an error. Returns the failure. */
 int
 connection_refused(struct stream *stream, const char *command, const struct resp_reply *error);
 
-/** connection_call(), of which an error is a failure with a message. */
+/** Like connection_call(), but an error reply is a failure with a message. */
 int
 connection_order(struct stream *stream, struct call *call, uint64_t timeout_ns,
 	const char *const *arguments);
 #define CONNECTION_ORDER(stream, call, ...) \
 	connection_order(stream, call, CALL_NS, (const char *const[]){__VA_ARGS__, NULL})
 
-/** Log in, choose the database and, of a cluster, allow reads from a replica. */
+/** Log in, select the database and, in a cluster, allow reads from a replica. */
 int
 connection_hello(struct stream *stream, const struct nb_db *db);
 
-/** Load the scripts into the server; without them db->merge_sha is "". */
+/** Load the scripts into the server. If it cannot run them, db->merge_sha remains "". */
 int
 connection_load_scripts(struct stream *stream, struct nb_db *db);
 

@@ -2,12 +2,12 @@
 #ifndef REDIS_RESP_H
 #define REDIS_RESP_H
 /**
- * RESP2, the protocol of Redis: commands are written into a buffer, replies are read where
- * they arrived. All of it is static inline: hiredis, which allocates an object for each reply,
- * takes 1.3 to 3.4 times the processor time at 64 requests in flight.
+ * RESP2, the protocol of Redis. Commands are written into a buffer, and replies are read in
+ * place. Everything is static inline: hiredis, which allocates an object for each reply,
+ * needs 1.3 to 3.4 times the CPU time at 64 requests in flight.
  *
- * A reply may be split anywhere. resp_read() reads one header, resp_skip() finds the end of a
- * whole reply; both return 0 until enough of it is there.
+ * A reply may be split anywhere. resp_read() reads one header, resp_skip() finds the end of
+ * a complete reply. Both return 0 until enough bytes have arrived.
  */
 #include <mininb/engine.h>
 
@@ -16,14 +16,14 @@
 #include <string.h>
 
 enum {
-	RESP_DIGITS = 20,            /* of a number of 64 bits */
-	RESP_ROOM = RESP_DIGITS + 5, /* of a bulk string, beside its bytes */
+	RESP_DIGITS = 20,            /* of a 64-bit number */
+	RESP_ROOM = RESP_DIGITS + 5, /* overhead of a bulk string */
 	RESP_LINE_MAX = 64 << 10,    /* bytes of a status or an error */
-	RESP_DEPTH = 8,              /* arrays in arrays */
+	RESP_DEPTH = 8,              /* maximum nesting of arrays */
 	RESP_BULK_MAX = 512 << 20,   /* Redis has proto-max-bulk-len = 512 MiB */
 };
 
-/** resp_read() and resp_skip(): these bytes are not RESP2. */
+/** Result of resp_read() and resp_skip(): the bytes are not RESP2. */
 #define RESP_BROKEN ((ptrdiff_t)-1)
 
 /* --- commands --- */
@@ -31,7 +31,7 @@ enum {
 static inline char *
 resp_bytes(char *to, const void *data, size_t size)
 {
-	if (size != 0) /* then it may have no address */
+	if (size != 0) /* data may be NULL if size is 0 */
 		memcpy(to, data, size);
 	return to + size;
 }
@@ -57,14 +57,14 @@ resp_header(char *to, char type, uint64_t number)
 	return to;
 }
 
-/** The begin of a command with so many arguments, its name included. */
+/** Begin a command with this number of arguments, including its name. */
 static inline char *
 resp_command(char *to, uint64_t arguments)
 {
 	return resp_header(to, '*', arguments);
 }
 
-/** An argument. It needs RESP_ROOM bytes beside its own. */
+/** Append an argument. It needs RESP_ROOM bytes in addition to its own. */
 static inline char *
 resp_bulk(char *to, const void *data, size_t size)
 {
@@ -80,22 +80,22 @@ resp_slice(char *to, struct nb_slice slice)
 	return resp_bulk(to, slice.data, slice.size);
 }
 
-/** Bytes that are known when this is compiled: the fixed part of a command. */
+/** Append bytes known at compile time: the fixed part of a command. */
 #define RESP_TEXT(to, text) resp_bytes(to, text, sizeof(text) - 1)
 
 /* --- replies --- */
 
 enum { RESP_STATUS, RESP_ERROR, RESP_INTEGER, RESP_BULK, RESP_NIL, RESP_ARRAY };
 
-/** A reply; of an array its header only, after which its elements follow. */
+/** A reply. For an array this is only the header; its elements follow. */
 struct resp_reply {
-	const char *text; /* status, error, bulk: where it arrived */
+	const char *text; /* status, error, bulk: points to the received bytes */
 	size_t size;
-	int64_t number; /* of an integer; elements of an array */
+	int64_t number; /* an integer, or the number of elements of an array */
 	uint32_t type;  /* RESP_* */
 };
 
-/* A number up to "\r\n": bytes used, 0 or RESP_BROKEN. */
+/* Read a number up to "\r\n". Returns the size, 0 or RESP_BROKEN. */
 static inline ptrdiff_t
 resp_read_number(const char *data, size_t size, int64_t *number)
 {
@@ -153,7 +153,10 @@ resp_read_bulk(const char *data, size_t size, struct resp_reply *reply)
 	return used + (ptrdiff_t)reply->size + 2;
 }
 
-/** Read a reply, or the header of an array. Bytes used; 0: more are needed; RESP_BROKEN. */
+/**
+ * Read a reply, or the header of an array. Returns the size, 0 if bytes are missing, or
+ * RESP_BROKEN.
+ */
 static inline ptrdiff_t
 resp_read(const char *data, size_t size, struct resp_reply *reply)
 {
@@ -190,7 +193,7 @@ resp_read(const char *data, size_t size, struct resp_reply *reply)
 	return used > 0 ? used + 1 : used;
 }
 
-/** Bytes of a whole reply, the elements of arrays included; 0; RESP_BROKEN. */
+/** Size of a complete reply with all array elements; 0 if bytes are missing, or RESP_BROKEN. */
 static inline ptrdiff_t
 resp_skip(const char *data, size_t size)
 {
@@ -215,7 +218,7 @@ resp_skip(const char *data, size_t size)
 	}
 }
 
-/** Whether a status or an error begins with that text. */
+/** Whether a status or an error begins with `text`. */
 static inline bool
 resp_begins(const struct resp_reply *reply, const char *text)
 {

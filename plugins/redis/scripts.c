@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Lua scripts that the servers run, each as one command that nothing interrupts.
+ * The Lua scripts that the servers run, each as one atomic command.
  *
- * - A counter is 8 bytes in the order of this machine, so INCRBY, which counts in decimal text,
- *   cannot add to it. BITFIELD could, but only to big-endian numbers. Numbers of Lua are
- *   doubles: a counter is added to as two halves of 32 bits.
- * - The steps of execute change `kept`, and are written at the end, so a step that fails leaves
- *   nothing written. A get answers its value; any other step its NB_* number.
- * - Keys are named as KEYS, which clusters and Dragonfly need.
+ * - A counter is 8 bytes in this machine's byte order. INCRBY counts in decimal text and
+ *   BITFIELD in big-endian numbers, so neither works. Lua numbers are doubles, so counters
+ *   are added as two 32-bit halves.
+ * - The steps of execute change only `kept`, which is written at the end. So a failed step
+ *   leaves nothing written. A get returns its value, any other step its NB_* number.
+ * - Keys are passed as KEYS, as clusters and Dragonfly require.
  */
 #include "redis.h"
 
@@ -40,7 +40,7 @@ const char merge_script[] = ADD "local v=redis.call('GET',KEYS[1])\n"
 				"redis.call('SET',KEYS[1],v and add(v,ARGV[1]) or ARGV[1])\n"
 				"return 0\n";
 
-/* KEYS: of each step. ARGV of each step: NB_STEP_*, skips, value, offset of the age. */
+/* KEYS: the key of each step. ARGV, for each step: NB_STEP_*, skips, value, offset of the age. */
 const char execute_script[] = ADD
 	"local function age(v,at) " UNPACK_I64 " return h,l end\n"
 	"local kept,dirty,out={},{},{}\n"

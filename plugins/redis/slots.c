@@ -2,14 +2,14 @@
 /*
  * Slots of keys and the map of a cluster.
  *
- * A wrong checksum would not give a wrong result: each request would be redirected once. So it
- * is tested against the server's own, CLUSTER KEYSLOT.
+ * A wrong checksum would not cause wrong results: each request would be redirected once. So
+ * a test compares it with the server's CLUSTER KEYSLOT.
  */
 #include "slots.h"
 
 #include <stdio.h>
 
-/* By four bits: the table of a byte's would be 256 numbers for 20 ns less of a 16-byte key. */
+/* Four bits at a time: a byte-wise table of 256 numbers saves only 20 ns for a 16-byte key. */
 uint16_t
 slot_crc(const void *data, size_t size)
 {
@@ -50,7 +50,7 @@ slot_node(struct slot_map *map, const char *address)
 	return map->count++;
 }
 
-/* "host:port" of a host's name or number, or of `asked` where the node does not know it. */
+/* Format "host:port". If the node does not know its host, use the host of `asked`. */
 static bool
 make_address(char to[SLOT_ADDRESS], struct nb_slice host, uint64_t port, const char *asked)
 {
@@ -67,7 +67,7 @@ make_address(char to[SLOT_ADDRESS], struct nb_slice host, uint64_t port, const c
 	return length > 0 && length < SLOT_ADDRESS;
 }
 
-/* --- reading of CLUSTER SLOTS: of what is a whole reply --- */
+/* --- reading CLUSTER SLOTS, from a complete reply --- */
 
 struct cursor {
 	const char *at, *end;
@@ -106,7 +106,7 @@ pass_over(struct cursor *cursor, int64_t count)
 	return true;
 }
 
-/* [host, port, id, ...]: its index. */
+/* Read [host, port, id, ...] and return the node's index. */
 static bool
 next_node(struct cursor *cursor, struct slot_map *map, const char *asked, uint16_t *index)
 {
@@ -173,7 +173,7 @@ slot_map_missing(const struct slot_map *map)
 	return missing;
 }
 
-/* A decimal number up to `end`, at most `most`: its digits; 0: it is none. */
+/* Read a decimal number of at most `most`. Returns the number of digits; 0: invalid. */
 static size_t
 read_decimal(const char *text, const char *end, uint64_t most, uint64_t *number)
 {

@@ -2,24 +2,27 @@
 #ifndef REDIS_SLOTS_H
 #define REDIS_SLOTS_H
 /**
- * Which node of a Redis Cluster has a key. A key belongs to one of 16384 slots by its checksum,
- * and the map says which node has a slot: see "Redis Cluster Specification", redis.io.
+ * Finds the Redis Cluster node that stores a key. The checksum of a key selects one of 16384
+ * slots, and the map contains the node of each slot: see "Redis Cluster Specification",
+ * redis.io.
  *
- * The map is read by CLUSTER SLOTS, which servers since Redis 3.0 answer; CLUSTER SHARDS, of
- * Redis 7.0, says the same. Each session has a copy of its own, which redirections patch.
+ * The map comes from CLUSTER SLOTS, which servers since Redis 3.0 support; CLUSTER SHARDS,
+ * since Redis 7.0, returns the same. Each session has its own copy, which redirections
+ * update.
  */
 #include "resp.h"
 
 enum {
 	SLOTS = 16384,
-	SLOT_NODES = 512,  /* of a map; a cluster is recommended to have 1000 at most */
+	SLOT_NODES =
+		512, /* of a map; the specification recommends at most 1000 for a cluster */
 	SLOT_ADDRESS = 96, /* "host:port", "[v6]:port" */
 	SLOT_NONE = UINT16_MAX
 };
 
 struct slot_map {
-	uint16_t owner[SLOTS];   /* index into nodes; SLOT_NONE: no node has it */
-	uint16_t replica[SLOTS]; /* the first replica, if they are wanted; else the owner */
+	uint16_t owner[SLOTS];   /* index into nodes; SLOT_NONE: no node owns the slot */
+	uint16_t replica[SLOTS]; /* the first replica, if replicas are wanted; else the owner */
 	uint32_t count;
 	char nodes[SLOT_NODES][SLOT_ADDRESS];
 };
@@ -28,29 +31,33 @@ struct slot_map {
 uint16_t
 slot_crc(const void *data, size_t size);
 
-/** Of "a{tag}b" by the tag alone, unless that is empty. */
+/** The slot of a key. For "a{tag}b" only the tag counts, unless it is empty. */
 uint32_t
 slot_of(struct nb_slice key);
 
-/** Index of a node, added if it is new; SLOT_NONE: there are too many, or it is too long. */
+/**
+ * Index of a node, which is added if new. SLOT_NONE: too many nodes, or the address is too
+ * long.
+ */
 uint32_t
 slot_node(struct slot_map *map, const char *address);
 
 /**
- * Make the map of a whole reply to CLUSTER SLOTS. A node that does not know its own host has
- * that of `asked`. False: it is not such a reply, or it has too many nodes.
+ * Make the map from a complete reply to CLUSTER SLOTS. A node that does not know its own
+ * host gets the host of `asked`. Returns false if the reply is malformed or has too many
+ * nodes.
  */
 bool
 slot_map_read(struct slot_map *map, const char *reply, size_t size, const char *asked,
 	bool has_replicas);
 
-/** Slots that no node has. */
+/** Number of slots without a node. */
 uint32_t
 slot_map_missing(const struct slot_map *map);
 
 /**
- * The slot and the address of "MOVED 3999 127.0.0.1:6381" or "ASK ...". `asked` as above.
- * False: it is neither.
+ * Parse the slot and the address of "MOVED 3999 127.0.0.1:6381" or "ASK ...". `asked` is
+ * used as in slot_map_read(). Returns false for any other error.
  */
 bool
 slot_redirection(const struct resp_reply *error, const char *asked, uint32_t *slot,
