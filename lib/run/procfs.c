@@ -16,8 +16,10 @@ enum { LINE_SIZE = 1024 };
 
 /* ---- texts ---- */
 
-/** Bytes of the UTF-8 character that `text` begins with; 0: it begins with none (RFC 3629), or
- * with a control character, also one of those from U+0080 to U+009F. */
+/**
+ * Bytes of the UTF-8 character at the start of `text` (RFC 3629). 0: none, or a control
+ * character, including those from U+0080 to U+009F.
+ */
 static size_t
 character_size(const unsigned char *text)
 {
@@ -88,7 +90,7 @@ procfs_parse_number(uint64_t *number, const char *text)
 	return true;
 }
 
-/** The next "8" or "0-3" of a list. False at its end, or where it is not a list. */
+/** Parse the next "8" or "0-3" of a list. False at the end, or if it is not a list. */
 static bool
 next_range(const char **at, uint64_t *from, uint64_t *to)
 {
@@ -124,7 +126,7 @@ procfs_list(const char *list, uint64_t *nth)
 
 /* ---- files ---- */
 
-/** Regular files only: reading a pipe or a device in the place of one could block for ever. */
+/** Opens only regular files: reading a pipe or a device could block for ever. */
 static FILE *
 open_file(const char *root, const char *path)
 {

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What of a database is in the page cache, by mincore(2) over a mapping of each file, and how to
- * evict it.
+ * The part of a database that is in the page cache, by mincore(2) on a mapping of each file;
+ * and its eviction.
  *
- * A mapping alone reads nothing, so looking changes nothing; files are opened with O_NOATIME where
- * that is allowed. Holes are left out (SEEK_DATA), since space that a database has only reserved is
- * not part of it; a page that is half data counts whole.
+ * Mapping alone reads no data, so measuring changes nothing. Files are opened with O_NOATIME if
+ * permitted. Holes are skipped (SEEK_DATA), because space that is only reserved is not part of
+ * the database. A page that is half data counts as a whole.
  *
- * A thread with a table of open files of its own takes a look. A process that closes a file loses
- * all record locks that it has on it (fcntl(2)), by whatever descriptor, and the engine whose
- * database is open may have such locks. Where no thread may have such a table, as in some
- * containers, nothing is known.
+ * A thread with its own table of open files does the work. A process that closes a file loses
+ * all its record locks on it (fcntl(2)), whatever the descriptor. The engine whose database is
+ * open may have such locks. In some containers no thread may have its own table; then residency
+ * is not known.
  *
- * What would make the number wrong:
- *   - since Linux 5.2 mincore is right only for the owner of a file or a user who may write it, and
- *     calls all pages resident to others: such files are not looked at, but counted;
- *   - an engine that bypasses the page cache (O_DIRECT), or a file system with a cache of its own:
- *     ZFS, for which nothing is known, or a network's server or FUSE's, which may have in memory
- *     what is not resident here; and so may the device itself;
- *   - where storage is mapped without a cache (DAX) nothing is ever resident.
+ * These things would make the number wrong:
+ *   - Since Linux 5.2, mincore is right only for the owner of a file or a user who may write
+ *     it. To others it reports all pages as resident. Such files are not measured, but counted.
+ *   - An engine may bypass the page cache (O_DIRECT). A file system may have its own cache. For
+ *     ZFS nothing is known. The server of a network file system or of FUSE may have data in
+ *     memory that is not resident here. So may the device itself.
+ *   - Storage that is mapped without a cache (DAX) is never resident.
  *
- * Cold is made by fsync(2) and posix_fadvise(2) of each file, and then, where that is allowed, by
- * dropping all caches, which includes the file system's own records. Only what is written back can
- * be dropped. What another process has mapped stays, and the look that comes after shows it.
+ * The database is made cold by fsync(2) and posix_fadvise(2) on each file. If permitted, all
+ * caches are dropped as well, including the file system's metadata. Only clean pages can be
+ * dropped. Pages that another process has mapped stay, and the following measurement shows
+ * them.
  */
 #include "run/residency.h"
 
@@ -44,17 +45,17 @@
 
 enum { DEPTH_MAX = 16 };
 
-#define CHUNK_BYTES (UINT64_C(1) << 30) /* mapped at a time */
+#define CHUNK_BYTES (UINT64_C(1) << 30) /* mapped at once */
 
-/* ---- going through the files ---- */
+/* ---- walking the files ---- */
 
 struct walk {
 	void (*see)(struct walk *walk, int fd, const struct stat *st);
-	struct residency *residency; /* of a look */
-	unsigned char *map;          /* for mincore(2), a byte for each page of a chunk */
+	struct residency *residency; /* of a measurement */
+	unsigned char *map;          /* for mincore(2), one byte per page of a chunk */
 	uint64_t page_bytes;
-	uint64_t evicted; /* files, of an eviction */
-	int failure;      /* errno of the last one that could not be */
+	uint64_t evicted; /* evicted files */
+	int failure;      /* errno of the last file that failed */
 };
 
 static void
@@ -79,7 +80,7 @@ static void
 walk_all(struct walk *walk, int dir_fd, const char *name, unsigned depth)
 {
 	struct stat st;
-	/* the database itself may be a link to where there is room */
+	/* the database itself may be a link to another disk */
 	if (fstatat(dir_fd, name, &st, depth > 0 ? AT_SYMLINK_NOFOLLOW : 0) != 0)
 		return;
 	if (S_ISREG(st.st_mode))
@@ -100,9 +101,9 @@ walk_all(struct walk *walk, int dir_fd, const char *name, unsigned depth)
 	closedir(dir);
 }
 
-/* ---- looking ---- */
+/* ---- measuring ---- */
 
-/** [begin, end) of one chunk, whole pages. False if that cannot be told. */
+/** Measure [begin, end), whole pages of one chunk. False: not possible. */
 static bool
 look_at_chunk(struct walk *walk, int fd, uint64_t begin, uint64_t end)
 {
@@ -120,8 +121,8 @@ look_at_chunk(struct walk *walk, int fd, uint64_t begin, uint64_t end)
 }
 
 /**
- * Where data begins at or behind `from` and where it ends, by whole pages. False with errno
- * ENXIO where there is none.
+ * Find the next data at or after `from`, and its end, in whole pages. Returns false with errno
+ * ENXIO at the end of the data.
  */
 static bool
 next_data(const struct walk *walk, int fd, uint64_t from, uint64_t *begin, uint64_t *end)
@@ -130,7 +131,7 @@ next_data(const struct walk *walk, int fd, uint64_t from, uint64_t *begin, uint6
 	off_t hole = data >= 0 ? lseek(fd, data, SEEK_HOLE) : -1;
 	if (hole < 0)
 		return false;
-	errno = ENXIO; /* somebody cut the file meanwhile */
+	errno = ENXIO; /* the file was truncated meanwhile */
 	uint64_t mask = walk->page_bytes - 1;
 	*begin = (uint64_t)data & ~mask;
 	*begin = *begin < from ? from : *begin;
@@ -144,7 +145,7 @@ look_at_file(struct walk *walk, int fd, const struct stat *st)
 	char name[32];
 	uint64_t begin, end = 0;
 	bool is_told = true;
-	/* /proc/self would be that of the process, whose files are others */
+	/* /proc/self would be the process, which has another table of files */
 	snprintf(name, sizeof(name), "/proc/thread-self/fd/%d", fd);
 	if (st->st_uid != geteuid() && faccessat(AT_FDCWD, name, W_OK, AT_EACCESS) != 0) {
 		walk->residency->unread++;
@@ -163,7 +164,7 @@ look_at_file(struct walk *walk, int fd, const struct stat *st)
 		walk->residency->unread++;
 }
 
-/** Magic numbers: statfs(2), and ZFS's own. */
+/** ZFS has none. Its magic number is its own; others are in statfs(2). */
 static bool
 has_page_cache(const char *path)
 {
@@ -177,7 +178,10 @@ struct errand {
 	bool is_done;
 };
 
-/** None of the others' is taken along where that can be: their closing may write (NFS). */
+/**
+ * Unshare the table of files, without the descriptors of others if possible: closing them may
+ * write (NFS).
+ */
 static bool
 have_own_files(void)
 {
@@ -199,7 +203,9 @@ run_errand(void *arg)
 	return NULL;
 }
 
-/** False: there was no thread for it, or it could not have files of its own. */
+/**
+ * Do the work on a thread. False: no thread was available, or it could not have its own files.
+ */
 static bool
 walk_aside(struct errand *errand)
 {
@@ -238,7 +244,7 @@ evict_file(struct walk *walk, int fd, const struct stat *st)
 		walk->failure = failure;
 }
 
-/** 3: pages, and what the file system keeps of directories and files. */
+/** 3: pages, and the file system's cached directories and inodes. */
 static bool
 drop_caches(const char *path)
 {
@@ -250,7 +256,7 @@ drop_caches(const char *path)
 	return is_done;
 }
 
-/** What is not written back, the file system's own records too, cannot be dropped. */
+/** Write back first, the file system's metadata too. Dirty pages cannot be dropped. */
 static void
 write_back(const char *path)
 {

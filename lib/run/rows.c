@@ -2,17 +2,17 @@
 /*
  * Counts of objects and edges.
  *
- * Each insert or delete step that was answered NB_OK changes the number of rows by one, so the
- * counts before and after tell whether anything was lost, or was there twice. The engine's own
- * counting is asked for, SELECT COUNT(*) of a server; else all keys are scanned, in order.
+ * Each insert or delete step that was answered NB_OK changes the number of rows by one. So the
+ * counts before and after show whether rows were lost or duplicated. The engine's own count is
+ * preferred, SELECT COUNT(*) for a server. Otherwise all keys are scanned, in order.
  *
- * The scan after the operations also looks whether the preconditions of added edges hold; with an
- * engine that counts by itself, it is of the edges alone. A unique edge,
- * bidirectional or not, is the only edge that begins at its object, so no object has such an edge
- * and a second one where one of them was added. Loaded edges are not judged: nothing checks
- * preconditions when they are loaded.
+ * The scan after the operations also checks the preconditions of added edges. If the engine
+ * counts by itself, only the edges are scanned. A unique edge, bidirectional or not, must be
+ * the only edge that begins at its object. So no object may have such an edge and a second one
+ * if one of them was added. Loaded edges are not judged, because the load checks no
+ * preconditions.
  *
- * What would make the counts wrong: another process that writes to the same tables meanwhile.
+ * Another process that writes to the same tables meanwhile would make the counts wrong.
  */
 #include "run/rows.h"
 
@@ -26,11 +26,11 @@ static const char *const names[TAO_TABLES] = {[TAO_OBJECTS] = "objects", [TAO_ED
 
 /* ---- a scan ---- */
 
-/** The edges that begin at the object at hand. */
+/** The edges that begin at the current object. */
 struct scanned {
 	uint8_t first[8];
 	uint64_t edges, uniques, added;
-	uint64_t broken; /* objects whose edges contradict their preconditions */
+	uint64_t broken; /* objects whose edges violate preconditions */
 };
 
 static void
@@ -55,7 +55,7 @@ take_edge(const struct nb_run *run, struct scanned *at, struct nb_slice key)
 		number >= run->job->edges * TAO_PARTS;
 }
 
-/** All keys, or those of edges; `counts` has the rows of each table that were read. */
+/** Scan all keys, or those of edges. `counts` receives the number of rows read per table. */
 static int
 scan(struct nb_run *run, struct nb_session *session, uint64_t counts[TAO_TABLES])
 {
@@ -123,7 +123,7 @@ count_by_engine(struct nb_run *run)
 	return rc;
 }
 
-/** Several servers have no order together, so these are not looked at. */
+/** Scan the edges. Several servers have no common order, so their edges are not checked. */
 static int
 scan_edges(struct nb_run *run)
 {
@@ -131,7 +131,9 @@ scan_edges(struct nb_run *run)
 	return run->servers.count > 1 ? NB_OK : scan_in_session(run, counts);
 }
 
-/** After operations that may have added edges, which the counting does not look at. */
+/**
+ * Check the edges after operations that may have added some, if the count did not scan them.
+ */
 static int
 judge_edges(struct nb_run *run)
 {
@@ -179,7 +181,7 @@ rows_grown(const struct nb_run *run, int64_t grown[TAO_TABLES])
 	}
 }
 
-/** Whether a delete that is not conditional may be answered NB_OK without a row. */
+/** Whether an unconditional delete may be answered NB_OK without a row. */
 static bool
 has_blind_deletes(const struct nb_run *run)
 {
@@ -189,7 +191,7 @@ has_blind_deletes(const struct nb_run *run)
 	return has_deletes && run->job->graph_update == NB_UPDATE_BLIND;
 }
 
-/** What should be there; false: it is not known. */
+/** The expected number of rows. False: not known. */
 static bool
 expect(const struct nb_run *run, uint32_t table, uint64_t *rows)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef RUN_ROWS_H
 #define RUN_ROWS_H
-/** Rows of the tables of a job with a social graph, before and after the operations. */
+/** Row counts of the tables of a job with a social graph, before and after the operations. */
 #include <mininb/mininb.h>
 
 #include "workload/tao_graph.h"
@@ -16,17 +16,20 @@ struct row_counts {
 };
 
 /**
- * Count, untimed, between the sessions of workers; unless nothing is verified, or the engine can
- * neither count nor scan in order. The verb count is asked first.
+ * Count the rows, untimed, while no worker has a session. Prefers the verb count. Does nothing
+ * if nothing is verified, or if the engine can neither count nor scan in order.
  */
 NB_MUST_CHECK int
 rows_count(struct nb_run *run, struct row_counts *rows);
 
-/** Whether the rows after the operations are those before and what was added. NB_ERR_DATA. */
+/**
+ * Check that the rows after the operations are those before plus the added ones. NB_ERR_DATA
+ * otherwise.
+ */
 NB_MUST_CHECK int
 rows_judge(const struct nb_run *run);
 
-/** What the workers' operations have added, less what they have deleted. */
+/** The rows that the workers' operations inserted, minus those that they deleted. */
 void
 rows_grown(const struct nb_run *run, int64_t grown[TAO_TABLES]);
 

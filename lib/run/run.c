@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A run, made from what it is asked to do, and deleted. */
+/* Creation and deletion of a run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "workload/job.h"
 #include "workload/verb.h"
 
-enum { TELL_NS = 5 * 1000 * 1000 /* a quarter of how often it is looked */ };
+enum { TELL_NS = 5 * 1000 * 1000 /* a quarter of the watcher's period */ };
 
 static uint32_t
 kinds_of(const struct nb_group *group)
@@ -23,10 +23,15 @@ kinds_of(const struct nb_group *group)
 	return kinds;
 }
 
-/** Turns of all threads that are under way at a time: a lag below makes them wait in step. */
+/**
+ * Turns of all threads in progress at once. With a smaller lag the threads wait for each other.
+ */
 enum { TURNS = 2 };
 
-/** With a rate such waits would stand in response times, as if they were the engine's. */
+/**
+ * Check the lag. With a rate, such waits would appear in response times as if the engine caused
+ * them.
+ */
 static int
 check_lag(const struct nb_job *job, const struct job_part *part)
 {
@@ -41,7 +46,10 @@ check_lag(const struct nb_job *job, const struct job_part *part)
 		(unsigned long long)least);
 }
 
-/** A thread waits for inserts that are at least `lag` operations old, its own too. */
+/**
+ * Check the lag with a depth. A thread waits for inserts that are at least `lag` operations
+ * old, also its own.
+ */
 static int
 check_depth_lag(const struct nb_job *job, const struct job_part *part)
 {
@@ -55,7 +63,7 @@ check_depth_lag(const struct nb_job *job, const struct job_part *part)
 		(unsigned long long)least);
 }
 
-/** Of this shard, no thread sees what the others have inserted. */
+/** Check the shard. Its threads do not see the inserts of other shards. */
 static int
 check_shard(const struct job_part *part)
 {
@@ -72,14 +80,14 @@ check_shard(const struct job_part *part)
 		part->group->name);
 }
 
-/** The loading is done whole by each process. */
+/** Number of shards. Each process executes the whole load. */
 static uint32_t
 shards_of(const struct nb_run *run, const struct nb_group *group)
 {
 	return group == run->job->load || run_all_shards(run) == 0 ? 1 : run_all_shards(run);
 }
 
-/** Threads of all groups of the run, whose tables are kept until they are read back. */
+/** Threads of all groups of the run. Their tables stay until the writes are read back. */
 static uint32_t
 all_threads(const struct nb_run *run)
 {
@@ -89,7 +97,9 @@ all_threads(const struct nb_run *run)
 	return threads;
 }
 
-/** Places for the last writes of a thread: for all its records, if the bound allows it. */
+/**
+ * Slots for the last writes of a thread: enough for all its records, unless the limit is lower.
+ */
 static uint32_t
 own_places(const struct nb_run *run, const struct job_part *part)
 {
@@ -101,15 +111,16 @@ own_places(const struct nb_run *run, const struct job_part *part)
 			      : JOB_OWN_MOST / all_threads(run);
 	uint64_t strata = plan->count / OPS_STRATUM / plan->of_all + 1;
 	if (run->is_replay)
-		wanted = most; /* which keys it has is not known */
+		wanted = most; /* the keys of a trace are not known */
 	else if (strata < wanted / OPS_STRATUM / part->spec.items_max)
-		wanted = strata * OPS_STRATUM * part->spec.items_max; /* it writes to no more */
+		/* it writes to no more records */
+		wanted = strata * OPS_STRATUM * part->spec.items_max;
 	while (places < wanted && 2 * places <= most)
 		places *= 2;
 	return (uint32_t)places;
 }
 
-/** What failures of its operations are called after; NULL: after their kinds. */
+/** The name of the operations in failures; NULL: that of their kind. */
 static const char *
 action_of(const struct nb_run *run, const struct job_part *part)
 {
@@ -119,7 +130,10 @@ action_of(const struct nb_run *run, const struct job_part *part)
 	return is_untimed ? "loading" : nb_verb_name(run->workload.verb);
 }
 
-/** Nobody times the loading for a run, so a server is loaded with many requests in flight. */
+/**
+ * The depth of a group. The load before a run is untimed, so a server is loaded with many
+ * requests in flight.
+ */
 static uint32_t
 depth_of(const struct nb_run *run, const struct nb_group *group)
 {
@@ -135,7 +149,7 @@ depth_of(const struct nb_run *run, const struct nb_group *group)
 		: group->depth;
 }
 
-/** The share of the group's operations to verify: 0 for the run is for all groups. */
+/** The share of the group's operations to verify. 0 for the run applies to all groups. */
 static double
 verify_rate(const struct nb_run *run, const struct nb_group *group)
 {
@@ -143,7 +157,7 @@ verify_rate(const struct nb_run *run, const struct nb_group *group)
 	return of_run > 0 && of_group > of_run ? of_group : of_run;
 }
 
-/** All that workers of the group share; needs the clock. */
+/** Create the data that the workers of the group share. Needs the clock. */
 static int
 create_part(struct nb_run *run, struct job_part *part, const struct nb_group *group,
 	uint32_t stream)
@@ -162,7 +176,7 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 			return rc;
 	}
 	bool is_synthetic = (run->engine->table.caps & NB_CAP_SYNTHETIC) != 0;
-	/* a trace that makes the database for another is done as fast as it goes */
+	/* a trace that makes the database for another one is executed as fast as possible */
 	bool has_times = run->is_replay && !is_load && !has_rate && run->options.speed > 0 &&
 		stream + 1 == job->group_count;
 	if (has_times && group->latency != NB_LATENCY_EACH)
@@ -192,7 +206,10 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 		.tell_ticks = clock_ticks(clock, TELL_NS),
 		.end_ticks = group->duration_ns > 0 ? clock_ticks(clock, group->duration_ns)
 						    : UINT64_MAX,
-		/* what was done is then known by the counts of threads, also of a part of it */
+		/*
+		 * the counts of the threads then show which operations were done, even if not
+		 * all
+		 */
 		.takes_turns = run->options.record_path != NULL ||
 			run->options.steady.window_ns > 0,
 		.has_rivals = run->options.procs == 1 && all_threads(run) > 1,
@@ -216,7 +233,9 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 	return rc == NB_OK ? check_depth_lag(job, part) : rc;
 }
 
-/** Whether others may have put records that the group's inserts take for new ones. */
+/**
+ * Whether other operations may have put a record that an insert of the group expects to be new.
+ */
 static bool
 may_exist(const struct nb_job *job)
 {
@@ -226,7 +245,7 @@ may_exist(const struct nb_job *job)
 	return has_upserts && job->space > job->records;
 }
 
-/** Whether records may be missing in the phase of that group. */
+/** Set whether records may be missing in the phase of each group. */
 static void
 allow_misses(struct nb_run *run)
 {
@@ -246,7 +265,10 @@ allow_misses(struct nb_run *run)
 	run->loading.plan.may_miss = is_synthetic;
 }
 
-/** Whether no two of the group's threads write to one key, and no group beside or after it does. */
+/**
+ * Whether no two threads of the group write to the same key, nor any group in this or a later
+ * phase.
+ */
 static bool
 is_alone(const struct nb_run *run, const struct job_part *part)
 {
@@ -259,7 +281,9 @@ is_alone(const struct nb_run *run, const struct job_part *part)
 	return run->is_replay || run->classic != NULL || has_own_keys;
 }
 
-/** To the part whose puts it visits, which is before it. How many those are is not known yet. */
+/**
+ * Link a part to the earlier part whose puts it visits. The number of these is not known yet.
+ */
 static void
 link_again(struct nb_run *run, struct job_part *part)
 {
@@ -283,7 +307,7 @@ create_parts(struct nb_run *run)
 		return error_memory();
 	uint64_t digest = ops_digest(&run->loading.spec, run->keys_hash);
 	for (size_t g = 0; g < job->group_count && rc == NB_OK; g++) {
-		run->part_count++; /* what there is of one that fails is destroyed as well */
+		run->part_count++; /* so that a part that fails is destroyed as well */
 		rc = create_part(run, &run->parts[g], &job->groups[g], (uint32_t)g);
 		if (rc == NB_OK)
 			link_again(run, &run->parts[g]);
@@ -304,7 +328,7 @@ create_parts(struct nb_run *run)
 	return rc;
 }
 
-/** Texts are borrowed, structures copied, as far as both sides know them. */
+/** Copy the structures, as far as both sides know them. Texts are borrowed. */
 static int
 take_options(struct nb_run *run, const struct nb_run_options *options)
 {
@@ -336,7 +360,7 @@ take_options(struct nb_run *run, const struct nb_run_options *options)
 		return rc;
 	struct nb_group *groups[] = {run->classic->load, &run->classic->groups[0]};
 	for (size_t i = 0; i < 2; i++) {
-		/* a get of what is not kept is loaded by single puts */
+		/* data that the engine does not keep is loaded by single puts before a get */
 		bool is_own = (groups[i] == run->classic->load) ==
 			(run->options.what == NB_JOB_LOAD);
 		groups[i]->depth = is_own ? run->options.depth : 1;
@@ -366,7 +390,7 @@ create_memory(struct nb_run *run)
 	return rc;
 }
 
-/** What the marker and messages call it, as it would be typed. */
+/** Set the names of the run in the marker and in messages, as a user would type them. */
 static int
 name_run(struct nb_run *run)
 {
@@ -430,7 +454,7 @@ void
 nb_run_delete(struct nb_run *run)
 {
 	if (run == NULL || run->left.is_left)
-		return; /* a thread is within the engine, and may use any of it */
+		return; /* a thread is inside the engine and may use all of it */
 	run_dismiss_keeper(run, NB_OK);
 	run_release_path(run);
 	for (size_t g = 0; g < run->part_count; g++)

@@ -255,8 +255,8 @@ uint64_t
 run_count_of(const struct nb_job *job, const struct nb_group *group);
 
 /**
- * The number of record numbers that keys are needed for. NB_ERR_USAGE if a key file has too
- * few.
+ * The number of record numbers that need keys. NB_ERR_USAGE: inserts without a count, and the
+ * keys are from a file or too short.
  */
 NB_MUST_CHECK int
 job_count_numbers(const struct nb_job *job, uint64_t *numbers);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a run is asked to do, checked before anything is touched: that the job makes sense, that
- * the engine has the verbs, the threads and the durability that it asks for, that keys and
- * values fit. A wrong option or a short key file must not cost an hour of loading, nor leave
- * half a database behind.
+ * Checks of a run before anything changes: that the job is consistent, that the engine has the
+ * required verbs, threads and durability, and that keys and values fit. A wrong option or a
+ * short key file must not cost an hour of loading, nor leave half a database.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +20,7 @@ run_count_of(const struct nb_job *job, const struct nb_group *group)
 	const struct nb_group *again_of = job_again_of(job, group);
 	if (group == job->load)
 		return job->records;
-	if (again_of != NULL) { /* at most, until that has ended */
+	if (again_of != NULL) { /* an upper limit, until the other group has ended */
 		uint64_t most = run_count_of(job, again_of);
 		return group->count > 0 ? group->count : most;
 	}
@@ -29,18 +28,22 @@ run_count_of(const struct nb_job *job, const struct nb_group *group)
 		return UINT64_MAX;
 	if (group->count > 0)
 		return group->count;
-	/* Without any bound: once as many operations as records. */
+	/* Without any limit: one operation per record. */
 	return group->duration_ns > 0 ? UINT64_MAX : job->records;
 }
 
 /*
- * A run bound by time may insert any number: 2^40 records, and no engine has got there
- * within a day.
+ * A run with a time limit may insert any number of records. 2^40 is enough: no engine reaches
+ * it within a day.
  */
 int
 job_count_numbers(const struct nb_job *job, uint64_t *numbers)
 {
-	enum { MANY_BITS = 48, ENOUGH_BITS = 40, GRAPH_BITS = 62 /* tao.c numbers them so */ };
+	enum {
+		MANY_BITS = 48,
+		ENOUGH_BITS = 40,
+		GRAPH_BITS = 62 /* tao.c uses such numbers */
+	};
 	if (job->key_format == NB_KEY_GRAPH) {
 		*numbers = UINT64_C(1) << GRAPH_BITS;
 		return NB_OK;
@@ -57,7 +60,7 @@ job_count_numbers(const struct nb_job *job, uint64_t *numbers)
 		if (group->weights[NB_OP_INSERT] == 0 || is_own)
 			continue;
 		if (count != UINT64_MAX && own == 0) {
-			/* groups take turns at numbers, whether they insert as many or not */
+			/* groups take turns at numbers, even if they insert different counts */
 			*numbers += count * job->group_count;
 			continue;
 		}
@@ -120,7 +123,7 @@ run_request_bytes(const struct nb_run *run, const struct nb_group *group)
 	return records * (run->keys.key_size_max + run->sizes.max);
 }
 
-/** It cannot be a request in flight. */
+/** Refuse a kind that cannot be a request in flight. */
 static int
 refuse_kind(const struct nb_run *run, const struct nb_group *group, uint32_t kind)
 {
@@ -135,7 +138,7 @@ refuse_kind(const struct nb_run *run, const struct nb_group *group, uint32_t kin
 		kind == NB_OP_SCAN ? "" : ", or a kind of your own with steps ([kind NAME])");
 }
 
-/** Whether its operations can be requests in flight, so many at once and so handed over. */
+/** Check that the operations can be requests in flight, with this depth and these batches. */
 static int
 check_depth(const struct nb_run *run, const struct nb_group *group)
 {
@@ -172,7 +175,7 @@ check_depth(const struct nb_run *run, const struct nb_group *group)
 	return NB_OK;
 }
 
-/** An option that is off, and says that it is for several processes; NULL if there is none. */
+/** The name of a disabled option whose help mentions several processes; NULL: none. */
 static const char *
 option_for_procs(const struct nb_run *run)
 {
@@ -215,7 +218,7 @@ is_done_by(const struct nb_run *run, const struct nb_group *group)
 	return (run->options.what == NB_JOB_LOAD) == (group == run->job->load);
 }
 
-/** Whether there need not be a database: nothing has loaded what this makes. */
+/** Whether the run creates the database, so that it need not exist. */
 static bool
 makes_database(const struct nb_run *run)
 {
@@ -223,7 +226,9 @@ makes_database(const struct nb_run *run)
 		(run->is_replay ? run->options.makes_database != 0 : run->job->records == 0);
 }
 
-/** Of a trace nobody knows; the job's own is what the engine is told to expect. */
+/**
+ * The largest value. For a trace it is unknown, and the job's value is what the engine expects.
+ */
 static uint64_t
 value_size_max(const struct nb_run *run)
 {
@@ -234,7 +239,7 @@ value_size_max(const struct nb_run *run)
 									  : values->max;
 }
 
-/** What the steps and the notes look at: a workload that is like this job. */
+/** Describe the job as a similar workload, for the steps and the notes. */
 static void
 describe(struct nb_run *run)
 {
@@ -251,17 +256,17 @@ describe(struct nb_run *run)
 	workload->count = run->job->records > 0 ? run->job->records : 1;
 	workload->key_size = run->keys.key_size_max;
 	workload->value_size = value_size_max(run);
-	if (run->is_replay) /* nothing is known of a trace */
+	if (run->is_replay) /* the keys of a trace are not known */
 		workload->key_size = 0;
 	workload->value_ratio = run->job->value_ratio;
 	workload->seed = run->job->seed;
 }
 
-/** Of any value of a trace; what is longer is refused when it comes. */
+/** For any value of a trace; a longer one is refused when it is read. */
 static const struct nb_sizes sizes_of_traces = {
 	.kind = NB_SIZE_UNIFORM, .min = 0, .max = FEED_VALUE_MAX};
 
-/** Most threads that run at once in a process. */
+/** Most threads that run at once in one process. */
 static uint32_t
 most_threads(const struct nb_run *run)
 {
@@ -328,7 +333,7 @@ check_threads(const struct nb_run *run)
 	return NB_OK;
 }
 
-/** What mininb does to files it cannot do to those of a server. */
+/** Refuse actions on files that are not possible with a server's files. */
 static int
 check_servers(const struct nb_run *run)
 {
@@ -369,7 +374,7 @@ check_engine(struct nb_run *run)
 	return NB_OK;
 }
 
-/** Its groups are as any, but need no records: those of the trace. */
+/** Check the job of a replay. It needs no records, because the trace has its own. */
 static int
 check_replay(const struct nb_job *job)
 {

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The course of a run, in phases that all threads go through together:
+ * The course of a run, in phases that all threads execute together:
  *
- *     survey the keys, of put, get and delete
- *     measure the harness, on the null engine
- *     put the database out of memory, if asked
+ *     survey the keys, for put, get and delete
+ *     measure the overhead of mininb, on the null engine
+ *     evict the database from memory, if requested
  *     open the database                          timed
- *     the loading, where an engine keeps nothing  untimed
+ *     load, if the engine keeps nothing          untimed
  *     for each phase of the run:
  *         ENTER      memory and session          each worker on its own thread
- *         OPERATE    all wait for one moment, then do their operations
+ *         OPERATE    all wait for the common start, then execute their operations
  *         LEAVE      session
  *     settle: flush, compact                     timed
  *     close the database                         timed
- *     put it out of memory, if asked; open it again
- *     for each phase: ENTER, READ_BACK, LEAVE    whether writes had their effect, untimed
+ *     evict it, if requested; open it again
+ *     for each phase: ENTER, READ_BACK, LEAVE    check that writes had their effect, untimed
  *     close the database
  *
- * An engine that keeps nothing is read back in each phase before LEAVE. What the engine
- * counts is taken from the first OPERATE until it has settled, without what is read back.
+ * If the engine keeps nothing, each phase is read back before LEAVE. The engine's counters are
+ * taken from the first OPERATE until it has settled, without the reading back.
  *
- * With several processes the parent opens the database only when they are gone, to settle
- * it, and reads back what they wrote.
+ * With several processes, the parent opens the database only after their end. It settles the
+ * database and reads back their writes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ delete_workers(struct job_part *part)
 	part->workers = NULL;
 }
 
-/** What is to be done by all, and how long it may last; 0: no bound. */
+/** Set the total number of operations, and the time limit; 0: none. */
 static void
 find_bounds(struct nb_run *run)
 {
@@ -123,7 +123,7 @@ add_stamping(struct stamping *sum, const struct stamping *more)
 	sum->ns += more->ns;
 }
 
-/** When the first operation that counts began, on CLOCK_REALTIME; 0: none did. */
+/** CLOCK_REALTIME of the first measured operation; 0: none. */
 static uint64_t
 begun_at_ns(const struct nb_run *run)
 {
@@ -139,7 +139,7 @@ begun_at_ns(const struct nb_run *run)
 		: 0;
 }
 
-/** Of all parts together, for notes and the classic figures. */
+/** Sum up all parts, for notes and the classic figures. */
 static int
 collect(struct nb_run *run)
 {
@@ -171,19 +171,24 @@ collect(struct nb_run *run)
 		sum->findings.verified += part->measured.findings.verified;
 	}
 	sum->wall_ns += wall_ns;
-	/* What the pacer spins is the harness's; it is measured, and no share of an operation. */
+	/*
+	 * mininb's own spinning in the pacer is measured separately, and is not part of an
+	 * operation.
+	 */
 	uint64_t spun_ns = spin_ns < used.user_ns ? spin_ns : used.user_ns;
 	sum->usage_ns += run->used_ns;
 	sum->usage.user_ns += used.user_ns - spun_ns;
 	sum->usage.system_ns += used.system_ns;
 	sum->usage.involuntary_switches += used.involuntary_switches;
 	sum->usage.steal_ns += used.steal_ns;
-	/* Nor is it other processes', which are what is busy beside these two. */
+	/*
+	 * Nor does it belong to other processes, whose time is the busy time minus these two.
+	 */
 	sum->usage.busy_ns += used.busy_ns > spun_ns ? used.busy_ns - spun_ns : 0;
 	return rc;
 }
 
-/** With a look at what the machine itself holds threads up for, meanwhile. */
+/** Run the operations, and measure the pauses of the machine meanwhile. */
 static int
 operate(struct nb_run *run)
 {
@@ -200,7 +205,7 @@ operate(struct nb_run *run)
 	return rc;
 }
 
-/** What the parts share begins anew; run->process is 0. */
+/** Activate parts, and reset their shared state. run->process is 0. */
 static void
 activate(struct nb_run *run, struct job_part **parts, size_t count)
 {
@@ -236,7 +241,7 @@ turns_of(const struct job_plan *plan)
 	return (struct ops_turns){plan->threads, plan->before, plan->of_all};
 }
 
-/** Which operations of its threads each thread did, of those that take strata in turn. */
+/** List the operations that each thread did, for threads that take strata in turn. */
 static int
 list_turns(struct nb_run *run, struct job_part *part)
 {
@@ -258,7 +263,7 @@ list_turns(struct nb_run *run, struct job_part *part)
 	return NB_OK;
 }
 
-/** The operation before which threads have so many, where they take strata in turn. */
+/** The end of `count` operations of these threads, if they take strata in turn. */
 static uint64_t
 end_of_turns(const struct job_plan *plan, uint64_t count)
 {
@@ -267,7 +272,10 @@ end_of_turns(const struct job_plan *plan, uint64_t count)
 	return whole + (rest > 0 ? (uint64_t)plan->before * OPS_STRATUM + rest : 0);
 }
 
-/** Of a part that visits what another one has put in this process: how many keys, and which. */
+/**
+ * Begin a part that visits the puts of another part in this process: set the number of keys,
+ * and which.
+ */
 static int
 begin_again(struct nb_run *run, struct job_part *part)
 {
@@ -291,7 +299,7 @@ begin_again(struct nb_run *run, struct job_part *part)
 	return are_in_row ? NB_OK : list_turns(run, part);
 }
 
-/** Run parts that belong together, from the sessions' opening to their closing. */
+/** Run parts together, from opening their sessions to closing them. */
 static int
 run_parts(struct nb_run *run, struct job_part **parts, size_t count, const char *what,
 	bool is_measured)
@@ -306,8 +314,8 @@ run_parts(struct nb_run *run, struct job_part **parts, size_t count, const char 
 	if (rc == NB_OK)
 		rc = run_active(run, what);
 	for (size_t g = 0; run->shared->gate.has_deletes != 0 && g < run->part_count; g++)
-		run->parts[g].plan.has_deletes = true; /* of phases that come */
-	if (!run->left.is_left)                        /* else they may still be used */
+		run->parts[g].plan.has_deletes = true; /* of later phases */
+	if (!run->left.is_left)                        /* else threads may still use them */
 		run->active_count = 0;
 	return rc;
 }
@@ -327,7 +335,7 @@ load_unkept(struct nb_run *run)
 	return rc;
 }
 
-/** The phase after `phase` that has groups; UINT32_MAX: none. */
+/** The first phase with groups from `from` on; UINT32_MAX: none. */
 static uint32_t
 next_phase(const struct nb_run *run, uint32_t from)
 {
@@ -343,7 +351,7 @@ next_phase(const struct nb_run *run, uint32_t from)
 typedef int
 phase_act(struct nb_run *run, struct job_part **parts, size_t count);
 
-/** Call act for the parts of one phase after the other, until one call fails. */
+/** Call act for the parts of each phase in order, until one call fails. */
 static int
 each_phase(struct nb_run *run, phase_act *act)
 {
@@ -380,7 +388,7 @@ run_phases(struct nb_run *run)
 	return rc;
 }
 
-/* ---- reading back from a database that was opened again ---- */
+/* ---- reading back from the reopened database ---- */
 
 bool
 job_is_read_again(const struct nb_run *run)
@@ -403,7 +411,7 @@ read_back_phase(struct nb_run *run, struct job_part **parts, size_t count)
 	for (; run->process < procs && rc == NB_OK; run->process++)
 		rc = phase_read_back(run);
 	if (run->left.is_left)
-		return rc; /* some may still be used */
+		return rc; /* threads may still use them */
 	for (size_t p = 0; p < count; p++)
 		job_collect_read_back(run, parts[p]);
 	run->active_count = 0;
@@ -432,7 +440,7 @@ look_at_memory(struct nb_run *run)
 		memory_group_use(run->options.memory, &run->measured.memory);
 }
 
-/** One process has the database open throughout. */
+/** Execute in one process, which has the database open throughout. */
 static int
 execute_here(struct nb_run *run)
 {
@@ -459,7 +467,7 @@ execute_here(struct nb_run *run)
 	return run_close_database(run, rc);
 }
 
-/** What they will ask for is looked at by their parent. */
+/** Let the parent probe the records that the processes will use. */
 static int
 probe_for_procs(struct nb_run *run)
 {
@@ -469,7 +477,9 @@ probe_for_procs(struct nb_run *run)
 	return rc == NB_OK ? run_close_again(run, run_probe(run)) : rc;
 }
 
-/** The parent has it open only to look at it, and to settle it. */
+/**
+ * Execute in several processes. The parent opens the database only to check and to settle it.
+ */
 static int
 execute_procs(struct nb_run *run)
 {
@@ -487,7 +497,7 @@ execute_procs(struct nb_run *run)
 	return run_close_database(run, rc);
 }
 
-/** Of records that were loaded, and of those that were added since; 0: not known. */
+/** Bytes of the loaded records and those added since; 0: not known. */
 static uint64_t
 live_bytes(const struct nb_run *run)
 {
@@ -505,24 +515,24 @@ live_bytes(const struct nb_run *run)
 		records += run->parts[g].measured.kinds[NB_OP_INSERT].ops;
 	}
 	if (has_warmup && records != job->records)
-		return 0; /* what was inserted meanwhile is not counted */
+		return 0; /* the inserts of the warm-up are not counted */
 	return (uint64_t)((double)records *
 		((double)run->keys.key_size_max + sizes_mean(&run->sizes)));
 }
 
-/** With what they share. */
+/** Delete the workers of all parts and their shared memory. */
 static void
 delete_all_workers(struct nb_run *run)
 {
 	if (run->left.is_left)
-		return; /* some may still be used */
+		return; /* threads may still use them */
 	delete_workers(&run->loading);
 	for (size_t g = 0; g < run->part_count; g++)
 		delete_workers(&run->parts[g]);
 	munmap(run->shared, sizeof(*run->shared));
 }
 
-/** What can be done before the database is touched. */
+/** Prepare everything before the database is touched. */
 static int
 prepare(struct nb_run *run)
 {
@@ -542,7 +552,7 @@ prepare(struct nb_run *run)
 	return rc == NB_OK ? run_prepare_path(run) : rc;
 }
 
-/** Memory of all processes. */
+/** Map memory that all processes share. */
 static int
 map_shared(struct nb_run *run)
 {
@@ -551,7 +561,7 @@ map_shared(struct nb_run *run)
 	return run->shared != MAP_FAILED ? NB_OK : error_system("out of memory");
 }
 
-/** Whether the data was what it should be; of a run that ended early, as a warning. */
+/** Judge the data. If the run ended early, a difference is only a warning. */
 static int
 judge(const struct nb_run *run, int rc)
 {
@@ -565,7 +575,7 @@ judge(const struct nb_run *run, int rc)
 	return error_set(rc, "%s", text);
 }
 
-/** Whether the clocks agree. */
+/** Record the drift between the clocks. */
 static void
 note_clock(struct nb_run *run, const struct clock_pair *begun)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the harness itself costs: the loop of the run's first group, its operations, clock and
- * verification, on the null engine, whose answers cost a call and nothing else. Closed loop,
- * one thread.
+ * The cost of mininb itself: the loop of the run's first group, with its operations, clock and
+ * verification, on the null engine. Each call of the null engine costs only the call. Closed
+ * loop, one thread.
  *
- * Two numbers. The time for one operation of the loop bounds the throughput that could be
- * seen at all. The latency that the loop then reports is the share of each latency that the
- * stamps take. Neither is subtracted from anything. The median of several passes is taken,
- * since on a busy machine one of a millisecond may be mostly another's time.
+ * There are two results. The time per operation limits the throughput that can be measured at
+ * all. The latency that the loop reports is the share of the stamps in each latency. Neither is
+ * subtracted from anything. The result is the median of several passes. On a busy machine, a
+ * pass of a millisecond may consist mostly of another process's time.
  */
 #include <stdlib.h>
 
@@ -17,8 +17,8 @@
 enum { FLOOR_OPS = 1 << 13, FLOOR_BYTES = 4 << 20, PASSES = 5 };
 
 /**
- * No more than the group has: a file of keys, say, may end there. Whole strata of a mix, but
- * of one kind no more than take their time: a value may have a GiB.
+ * At most the group's count: a key file may end there. Whole strata for a mix. With one kind,
+ * it is limited by time: a value may have a GiB.
  */
 static uint64_t
 floor_ops(const struct nb_run *run, const struct job_plan *plan)
@@ -50,11 +50,11 @@ compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/** The first pass, which warms caches, does not count. */
+/** The first pass, which warms caches, is not measured. */
 static void
 run_passes(struct nb_run *run, struct job_worker *worker)
 {
-	struct nb_histogram *all = run->interval_now; /* not needed by now */
+	struct nb_histogram *all = run->interval_now; /* no longer needed */
 	double op_ns[PASSES] = {0}, first_ns;
 	run_pass(run, worker, &first_ns);
 	for (int pass = 0; pass < PASSES && worker->rc == NB_OK; pass++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A result of a run that goes on, for a process that may be killed before the end.
+ * A partial result during a run, for a process that may be killed before the end.
  *
- * The main thread reads the workers' counts and histograms as they stand, as it does for intervals,
- * and asks nothing of them. So counts of different kinds are of slightly different moments. What
- * workers keep for themselves is left out: bytes, records, findings.
+ * The main thread reads the workers' counts and histograms as they are, like for intervals,
+ * without their cooperation. So counts of different kinds are from slightly different times.
+ * Data that workers keep for themselves is missing: bytes, records, findings.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ peek_part(struct job_part *part, uint64_t now_ns)
 	int rc = NB_OK;
 	for (uint32_t t = 0; t < part->plan.threads && rc == NB_OK; t++)
 		rc = peek_worker(into, part->workers[t], t);
-	if (part->plan.schedule != NULL) /* what is overdue is known at the end */
+	if (part->plan.schedule != NULL) /* the overdue operations are known only at the end */
 		into->offered_ops = (double)into->done;
 	return rc;
 }
@@ -94,7 +94,7 @@ forget_part(struct job_part *part)
 	part->measured = (struct job_measurement){.has_begun = false};
 }
 
-/** Adds what the active parts have so far; the histogram is not the run's own. */
+/** Add the results of the active parts so far. The histogram is not the run's own. */
 static void
 add_parts(struct nb_run *run, uint64_t now_ns)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The workers of a phase: each opens its session, waits at the gate, does its operations, and
- * closes; the main thread watches meanwhile. They read back before they close, or in sessions
- * of the database as it was opened again.
+ * The workers of a phase. Each opens its session, waits at the gate, executes its operations,
+ * and closes the session. Meanwhile the main thread watches. Workers read back before they
+ * close, or in sessions of the reopened database.
  *
- * With several processes each has the database open, and its own part of each group's threads.
- * Workers are in memory that all processes share, so the parent watches and sums up as if they
- * were its own threads.
+ * With several processes, each has the database open and runs its part of each group's threads.
+ * Workers are in memory that all processes share. So the parent watches them and sums up as if
+ * they were its own threads.
  *
- * The last worker that is ready sets the moment of the begin a little ahead, so none is late
- * for it: due times count from there.
+ * The last ready worker sets the start time a little ahead, so that no worker is late. Due
+ * times count from the start.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -28,8 +28,8 @@
 enum {
 	TICK_NS = 20 * 1000 * 1000,
 	FORGET_BYTES = 8 << 20,
-	LEFT_S = 3,     /* for the other processes to end when one was killed */
-	STOPPED_S = 75, /* for all after nb_stop(); above the limits that each has for itself */
+	LEFT_S = 3,     /* for the other processes to end after one was killed */
+	STOPPED_S = 75, /* for all after nb_stop(); longer than each process's own limits */
 	URGENT_S = 1,   /* after nb_stop_waiting() */
 };
 
@@ -62,7 +62,7 @@ worker_at(const struct nb_run *run, uint32_t id, struct job_part **part)
 	return NULL;
 }
 
-/** End the operations of all groups. What they have written is still read back. */
+/** End the operations of all groups. Their writes are still read back. */
 static void
 halt_operations(const struct nb_run *run)
 {
@@ -70,7 +70,7 @@ halt_operations(const struct nb_run *run)
 		__atomic_store_n(&run->shared->halts[p], 1, __ATOMIC_RELAXED);
 }
 
-/** End all that workers do, of all processes: they may be at different phases. */
+/** End all work, in all processes, which may be at different phases. */
 static void
 halt_all(const struct nb_run *run)
 {
@@ -126,7 +126,7 @@ leave(struct nb_run *run, struct job_worker *worker)
 {
 	job_worker_leave(worker);
 	if (worker->session == NULL)
-		return; /* it was never opened */
+		return; /* its session was never opened */
 	run_forget_text();
 	heartbeat_enter(&worker->heartbeat, "session_close");
 	int rc = run->engine->table.session_close(worker->session);
@@ -160,10 +160,10 @@ work(void *arg, uint32_t id, int phase)
 	else if (phase == PHASE_LEAVE)
 		leave(run, worker);
 	if (worker->rc != NB_OK && phase != PHASE_LEAVE)
-		halt_all(run); /* one has failed: the others need not go on */
+		halt_all(run); /* one has failed, so the others stop */
 }
 
-/** A worker that has done its part, while others have not. */
+/** Called for a worker that has finished while others have not. */
 static void
 idle(void *arg, uint32_t id, int phase)
 {
@@ -173,7 +173,7 @@ idle(void *arg, uint32_t id, int phase)
 		job_worker_tick(worker);
 }
 
-/** The first failure of a worker, as this thread's. */
+/** Set the first failure of a worker as this thread's. */
 static int
 worker_failure(const struct nb_run *run)
 {
@@ -203,7 +203,7 @@ open_gate(struct nb_run *run)
 	job_gate_open(gate, &run->clock);
 }
 
-/** Groups in the background go on until the others are done. */
+/** End the groups in the background when the others have ended. */
 static void
 end_background(const struct nb_run *run)
 {
@@ -217,7 +217,7 @@ end_background(const struct nb_run *run)
 	halt_operations(run);
 }
 
-/** A signal may have come to one process only, and ends all. */
+/** Share the stop flag. A signal may have reached only one process, and ends all. */
 static void
 share_stop(const struct nb_run *run)
 {
@@ -237,7 +237,7 @@ heed_stop(const struct nb_run *run)
 		halt_all(run);
 }
 
-/** While sessions are opened and closed, which nb_stop() does not cut short. */
+/** While sessions open and close. nb_stop() does not interrupt that. */
 static void
 watch_sessions(void *arg)
 {
@@ -247,7 +247,7 @@ watch_sessions(void *arg)
 	share_stop(run);
 	for (uint32_t id = 0; (worker = worker_at(run, id, &part)) != NULL; id++) {
 		if (run_watch(run, &worker->heartbeat, false))
-			break; /* it does not come back, or has crashed */
+			break; /* it hangs or has crashed */
 	}
 	if (!run->left.is_left)
 		return;
@@ -255,7 +255,7 @@ watch_sessions(void *arg)
 	run_end_left(run, &run->pool);
 }
 
-/** While data is read back. */
+/** During reading back. */
 static void
 watch_stop(void *arg)
 {
@@ -263,7 +263,7 @@ watch_stop(void *arg)
 	watch_sessions(arg);
 }
 
-/** What shows that an operation goes on which is not done: parts of scans. */
+/** A count that shows progress inside an unfinished operation: parts of scans. */
 static uint64_t
 steps_of(const struct nb_run *run)
 {
@@ -278,9 +278,9 @@ steps_of(const struct nb_run *run)
 }
 
 /**
- * Let go of the memory that maps keys of a file which will not be used again, or a long run
- * would need more than a short one. That costs the workers a TLB shootdown. All shares are
- * as long and are gone through at much the same speed.
+ * Release the memory that maps used keys of a file. Otherwise a long run would need more memory
+ * than a short one. It costs the workers a TLB shootdown. All shares have the same length and
+ * about the same speed.
  */
 static void
 forget_keys(struct nb_run *run)
@@ -304,7 +304,7 @@ forget_keys(struct nb_run *run)
 	run->forgotten = slowest;
 }
 
-/** What the parent looks at during the operations of threads or processes. */
+/** The parent's checks during the operations of threads or processes. */
 static void
 watch_progress(struct nb_run *run)
 {
@@ -312,7 +312,7 @@ watch_progress(struct nb_run *run)
 	uint64_t done = job_done(run), life = done + steps_of(run);
 	uint64_t interval = run->options.report_interval;
 	run_tick_load(run, done);
-	/* a caller that looks for hangs takes it as a sign of life */
+	/* a caller that detects hangs takes it as a sign of life */
 	if (interval > 0 && life - run->told_life >= interval) {
 		run->told_life = life;
 		run_tell(run, done, run->total);
@@ -323,7 +323,7 @@ watch_progress(struct nb_run *run)
 	end_background(run);
 }
 
-/** While operations are done by threads of this process. */
+/** During operations of threads of this process. */
 static void
 watch_operations(void *arg)
 {
@@ -355,8 +355,10 @@ end_operations(struct nb_run *run, const struct system_counts *before)
 		job_watch(run, true);
 		job_sample_end(run);
 	}
-	/* After the samples, which would count what it reads. What processes used is known when
-	 * they have ended, all in all. */
+	/*
+	 * After the samples, which would count its reads. The usage of child processes is known
+	 * only after their end, as a sum.
+	 */
 	system_usage(&after);
 	run->used = system_between(before, &after);
 }
@@ -364,9 +366,9 @@ end_operations(struct nb_run *run, const struct system_counts *before)
 /* ---- one process ---- */
 
 /**
- * The engine's counters are taken of all phases together, without what is read back. Each of
- * several processes has the database open for itself: what its engine counts may be its own
- * or that of all, and cannot be summed up.
+ * Whether to take the engine's counters. They cover all phases, without the reading back.
+ * Several processes each have the database open. Their counters may be their own or common, so
+ * they cannot be added up.
  */
 static bool
 has_counters(const struct nb_run *run)
@@ -384,7 +386,7 @@ read_back(struct nb_run *run)
 		run_begin_phase(run, "verify");
 		run_tell(run, 0, 0);
 	}
-	/* The other flag stays: processes that are late have yet to see it. */
+	/* The other flag stays set: late processes have not seen it yet. */
 	for (size_t p = 0; p < run->active_count; p++)
 		run->active[p]->plan.halt = &run->shared->breaks[p];
 	worker_pool_do(&run->pool, PHASE_READ_BACK, TICK_NS, watch_stop);
@@ -394,7 +396,7 @@ read_back(struct nb_run *run)
 	return rc == NB_OK && has_counters(run) ? run_count_from(run) : rc;
 }
 
-/** Whether what its workers write has to be read back before they close their sessions. */
+/** Whether writes must be read back before the workers close their sessions. */
 static bool
 is_read_back_now(const struct nb_run *run)
 {
@@ -411,7 +413,7 @@ is_read_back_now(const struct nb_run *run)
 	return false;
 }
 
-/** Asks options.start until it knows the moment. It has asked for the measured operations only. */
+/** Call options.start until it returns the start time. Only for the measured operations. */
 static void
 ask_start(struct nb_run *run)
 {
@@ -427,9 +429,9 @@ ask_start(struct nb_run *run)
 }
 
 /**
- * Waits until shortly before the moment at which the operations shall begin. The threads of the
- * pool sleep meanwhile. Being late is a failure if the user chose the moment: the other parts of
- * the run have begun.
+ * Wait until shortly before the start time of the operations. The pool's threads sleep
+ * meanwhile. If the user chose the time, being late is a failure: the other parts of the run
+ * have begun.
  */
 static int
 await_start(struct nb_run *run)
@@ -447,13 +449,13 @@ await_start(struct nb_run *run)
 		uint64_t left = start - now - LEAD_NS;
 		struct timespec pause = {.tv_nsec = (long)(left < PIECE_NS ? left : PIECE_NS)};
 		nanosleep(&pause, NULL);
-		run_tell(run, 0, 0); /* it does not hang */
+		run_tell(run, 0, 0); /* a sign of life */
 		now = clock_real_ns();
 	}
 	return NB_OK;
 }
 
-/** Do the operations, and read back if that is due now. Sessions are open. */
+/** Run the operations, and read back if that is required now. Sessions are open. */
 static int
 operate_all(struct nb_run *run)
 {
@@ -471,7 +473,7 @@ operate_all(struct nb_run *run)
 	checkpoints_begin(run);
 	worker_pool_do(&run->pool, PHASE_OPERATE, TICK_NS, watch_operations);
 	int ended = checkpoints_end(run);
-	/* those that do not come to their end */
+	/* workers that do not reach their end */
 	for (uint32_t id = 0; run->left.is_left && (worker = worker_at(run, id, &part)) != NULL;
 		id++)
 		job_worker_take_over(worker);
@@ -490,7 +492,7 @@ read_back_only(struct nb_run *run)
 	return worker_failure(run);
 }
 
-/** Start the workers of run->process, open their sessions, `act`, and end them. */
+/** Start the workers of run->process, open their sessions, call `act`, and end them. */
 static int
 with_workers(struct nb_run *run, int (*act)(struct nb_run *run))
 {
@@ -550,16 +552,16 @@ be_child(struct nb_run *run)
 	_exit(0);
 }
 
-/** Processes, and when those that have not ended are killed. */
+/** Child processes, and the time at which the remaining ones are killed. */
 struct children {
 	pid_t pids[RUN_PROCS_MAX]; /* 0: it has ended */
 	uint32_t count, left;
-	uint64_t limit_ns; /* UINT64_MAX: there is none */
+	uint64_t limit_ns; /* UINT64_MAX: none */
 	int limit_s;
 	const char *why;
 };
 
-/** They have to end within `seconds`; the first call holds, and an earlier moment. */
+/** Require that they end within `seconds`. Only an earlier limit replaces an existing one. */
 static void
 set_limit(struct children *children, int seconds, const char *why)
 {
@@ -572,8 +574,8 @@ set_limit(struct children *children, int seconds, const char *why)
 }
 
 /**
- * Kill those that are left when their time is up. They may leave what others wait for, without
- * an end: the lock of a page, a mutex in shared memory. The next open has to recover it.
+ * Kill the remaining processes after their time limit. Their locks may remain for ever: the
+ * lock of a page, a mutex in shared memory. The next open has to recover that.
  */
 static void
 hold_limit(struct children *children)
@@ -591,7 +593,7 @@ hold_limit(struct children *children)
 	log_message(NB_LOG_WARNING,
 		"mininb killed the remaining processes, which did not end within %d s: %s",
 		children->limit_s, children->why);
-	children->limit_s = children->limit_ns = 0; /* once */
+	children->limit_s = children->limit_ns = 0; /* only once */
 }
 
 static int

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The operations of a job as a trace: all of them, as one thread would do them, or those
- * that the threads of a run have done.
+ * The operations of a job as a trace: all of them, as one thread would execute them, or those
+ * that the threads of a run executed.
  *
- * Since operation i is a pure function, none is kept while the run goes on: they are made
- * again behind it, as many of each thread as it has done, and the same due times with
- * them. With a rate they are written in the order in which they were due; without one, in
- * that of their numbers.
+ * Operation i is a pure function, so no operation is stored during the run. They are made again
+ * afterwards, with the same due times, as many per thread as it has done. With a rate they are
+ * written in the order of their due times, otherwise in that of their numbers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +15,11 @@
 
 enum { TELL_EVERY = 1 << 16 };
 
-/** One thread's way through its strata. */
+/** The progress of one thread through its strata. */
 struct track {
 	struct ops_maker maker;
 	struct arrivals arrivals;
-	uint64_t stratum, left; /* operations to be written */
+	uint64_t stratum, left; /* operations still to be written */
 	uint32_t made, at;      /* of the block */
 	uint64_t due[OPS_STRATUM];
 };
@@ -30,15 +29,15 @@ struct recording {
 	const struct schedule *schedule; /* NULL: no due times */
 	struct trace_writer *writer;
 	struct nb_trace_counts *counts;
-	uint64_t count; /* operations that there were to do; UINT64_MAX: no bound */
-	uint32_t threads, before, of_all; /* as those of job_plan */
+	uint64_t count;                   /* operations of the group; UINT64_MAX: no limit */
+	uint32_t threads, before, of_all; /* as in job_plan */
 	struct track *tracks;
 	nb_progress_fn progress;
 	void *progress_arg;
 	uint64_t total, begin_ns;
 };
 
-/** Make the next block, if it is used up; false at the end. */
+/** Make the next block, if the current one is used up. False at the end. */
 static bool
 advance(struct recording *recording, struct track *track)
 {
@@ -57,7 +56,7 @@ advance(struct recording *recording, struct track *track)
 	return true;
 }
 
-/** The thread whose operation is next; NULL at the end. */
+/** The thread with the next operation; NULL at the end. */
 static struct track *
 next_track(struct recording *recording)
 {
@@ -178,7 +177,7 @@ job_try_record(const struct nb_run *run)
 	struct trace_writer *writer;
 	int rc = trace_writer_open(&writer, &to);
 	if (rc == NB_OK)
-		trace_writer_abandon(writer); /* an old file stays as it was */
+		trace_writer_abandon(writer); /* an old file does not change */
 	return rc;
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A job whose operations are those of traces.
+ * A job whose operations come from traces.
  *
- * Each trace is read by a thread of its own, ahead of the workers and never in their timed
- * spans (feed.c). It takes no part in what is measured, but it does take CPU time: on a
- * machine whose every CPU has a worker, they wait for it now and then. With a trace in
- * memory, that is some 20 ns an operation.
+ * A separate thread reads each trace, ahead of the workers and never in their timed spans
+ * (feed.c). It is not measured, but it uses CPU time. If every CPU has a worker, the workers
+ * wait for it from time to time. With a trace in memory, that is some 20 ns per operation.
  */
 #include <errno.h>
 #include <signal.h>
@@ -16,20 +15,23 @@
 #include "run/worker_pool.h"
 #include "run/run.h"
 
-/** What a trace can ask for, whatever it turns out to. */
+/** The kinds that a trace may contain. */
 enum {
 	TRACE_KINDS = 1u << NB_OP_READ | 1u << NB_OP_UPDATE | 1u << NB_OP_INSERT |
 		1u << NB_OP_UPSERT | 1u << NB_OP_DELETE | 1u << NB_OP_SCAN | 1u << NB_OP_RMW
 };
 
-/** Without scans, where the engine has none: one that comes is a failure then. */
+/** Whether scans are possible. If not, a scan in the trace is a failure. */
 static bool
 can_scan(const struct nb_engine *engine)
 {
 	return engine->scan_open != NULL && (engine->caps & NB_CAP_ORDERED) != 0;
 }
 
-/** Threads have as many operations as their keys have, so none has a schedule of its own. */
+/**
+ * The next due time for all threads. A thread has the operations of its keys, so none has its
+ * own schedule.
+ */
 static uint64_t
 next_due(void *arg)
 {
@@ -38,7 +40,7 @@ next_due(void *arg)
 	return due_ns;
 }
 
-/** Of a file that is mapped: the workers make its operations themselves. */
+/** Open a mapped file of keys. The workers make its operations themselves. */
 static int
 open_array(struct nb_run *run, struct job_part *part, const struct nb_trace_options *options)
 {
@@ -54,7 +56,7 @@ open_array(struct nb_run *run, struct job_part *part, const struct nb_trace_opti
 		return rc;
 	uint64_t keys = part->array.job.records;
 	bool has_count = group->count > 0 && group->count < INT64_MAX;
-	if (is_loading) /* once */
+	if (is_loading) /* each key once */
 		part->plan.count = has_count && group->count < keys ? group->count : keys;
 	else if (!has_count)
 		part->plan.count = group->duration_ns > 0 ? UINT64_MAX : keys;
@@ -99,7 +101,7 @@ job_open_trace(
 	rc = feed_new(&part->feed, &feed);
 	if (rc != NB_OK)
 		return rc;
-	part->spec.end = UINT64_MAX; /* a mix is for as many keys as there are */
+	part->spec.end = UINT64_MAX; /* a mix uses as many keys as there are */
 	part->plan.feed = part->feed;
 	part->plan.kinds = TRACE_KINDS;
 	part->plan.count = UINT64_MAX;
@@ -138,7 +140,7 @@ job_start_feeds(struct nb_run *run)
 	return rc;
 }
 
-/** For the report: what was read, and what was left out. */
+/** Describe the trace and the skipped parts for the report. */
 static void
 describe_trace(struct job_part *part, const char *path)
 {
@@ -158,7 +160,8 @@ job_end_feeds(struct nb_run *run, int rc)
 		struct job_part *part = run->active[p];
 		if (!part->is_fed)
 			continue;
-		__atomic_store_n(part->halt, 1, __ATOMIC_RELAXED); /* its takers are gone */
+		/* its consumers have ended */
+		__atomic_store_n(part->halt, 1, __ATOMIC_RELAXED);
 		pthread_join(part->feeder, NULL);
 		part->is_fed = false;
 		describe_trace(part, run->options.traces[part - run->parts].path);
