@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The process that writes, and the board: memory that it shares with the process that ends it.
- * The writer does the operations of the stream and updates the board before and after each
- * call. It never reads what it wrote: another process does that.
+ * The writing process, and the board: memory that it shares with the process that kills it.
  *
- * The store that an operation has begun precedes the call, and the store that it has returned
- * follows it, both in release order. The page belongs to both processes, so stores before
- * SIGKILL are kept. The writer ends by SIGKILL or _exit(), without handlers: an engine must not
- * need its exit handlers to keep its data.
+ * The writer executes the operations of the stream and updates the board before and after
+ * each call. It never reads its data back: another process does that.
  *
- * SIGKILL comes from the writer's own timer, which it sets at the drawn place, or from a parent
- * that follows it from there and counts (step.c). A parent that only waits would kill when it
- * next gets a CPU: on a busy machine thousands of operations later, and never among the first.
+ * The writer stores the begin of an operation before the call, and its return after it,
+ * both in release order. Both processes share the memory, so stores before SIGKILL are
+ * kept. The writer ends by SIGKILL or _exit(), without exit handlers: an engine must not
+ * need them to keep its data.
+ *
+ * SIGKILL comes from the writer's own timer, which it sets at the drawn place. Or a parent
+ * traces the writer from that place and counts (step.c). A parent that only waits would
+ * kill when it next gets a CPU: on a busy machine thousands of operations later, and never
+ * during the first ones.
  */
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -34,9 +36,9 @@
 #include "run/fault.h"
 
 enum {
-	COUNTED_S = 10,  /* most time to count; then the timer ends the process */
-	WINDOW_OPS = 32, /* most operations to count stops in, if there are no more of them */
-	SETTLE_OPS = 256 /* between two settles, if there is one session */
+	COUNTED_S = 10,  /* limit for counting; after it the timer kills the process */
+	WINDOW_OPS = 32, /* limit for the operations during which stops are counted */
+	SETTLE_OPS = 256 /* interval of settles, if there is one session */
 };
 
 struct writer {
@@ -44,10 +46,10 @@ struct writer {
 	const struct crash_plan *plan;
 	struct crash_progress *board;
 	struct nb_session *session;
-	struct nb_db *db; /* if it is the only writer; else NULL */
+	struct nb_db *db; /* if there is one session; else NULL */
 	uint32_t id;
-	uint64_t begin, end; /* operations */
-	uint64_t fatal;      /* set_end() precedes this operation */
+	uint64_t begin, end; /* the first operation, and the end */
+	uint64_t fatal;      /* set_end() is called before this operation */
 	recorder_point_fn point;
 	pthread_t thread;
 	unsigned char keys[CRASH_BATCH_MAX][CRASH_KEY_MAX];
@@ -72,14 +74,15 @@ crash_share(size_t size)
 pid_t
 crash_fork(void)
 {
-	fflush(NULL); /* or the child would write it again */
+	fflush(NULL); /* else the child would write the buffers again */
 	pid_t parent = getpid(), pid = fork();
 	if (pid < 0)
 		error_system("cannot create a process");
 	if (pid != 0)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpgid(0, 0); /* else ^C in a terminal would end it, which looks like its own fault */
+	/* else ^C in a terminal would kill it, which looks like a fault of the engine */
+	setpgid(0, 0);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE); /* the parent ended before prctl() */
 	fault_release();
@@ -152,7 +155,7 @@ crash_open_args(const struct crash_subject *subject, const char *path, uint32_t 
 		.durability = subject->durability};
 }
 
-/** Records why the writer ends. The first of several threads does so. */
+/** Store the reason why the writer ends. The first thread to call it wins. */
 static void
 fail(struct crash_progress *board, const char *what, int rc)
 {
@@ -184,7 +187,7 @@ set_timer(uint64_t ns)
 	kill(getpid(), SIGKILL);
 }
 
-/** Starts the timer or the count if this is the drawn place. */
+/** Start the timer or the count if `where` is the drawn place. */
 static void
 set_end(struct crash_progress *board, uint32_t where)
 {
@@ -194,13 +197,13 @@ set_end(struct crash_progress *board, uint32_t where)
 		set_timer(board->end.ns);
 		return;
 	}
-	/* Before they meet: later calls are counted. */
+	/* Set it before the meeting, because later system calls are counted. */
 	set_timer(COUNTED_S * UINT64_C(1000000000));
 	if (!crash_step_meet(board))
 		set_timer(board->end.ns);
 }
 
-/** The value of write `i`; of a counter, what is added to it. */
+/** Make the value of write `i`; for a counter, its operand. */
 static size_t
 make_value(struct writer *writer, uint32_t i, uint32_t key, uint64_t write)
 {
@@ -277,7 +280,7 @@ call(struct writer *writer, const struct crash_op *op)
 	return rc == NB_UNSUPPORTED && writer->plan->has_txns ? transact(writer, op) : rc;
 }
 
-/** Does one operation. False: it failed. */
+/** Execute one operation. False: it failed. */
 static bool
 write_one(struct writer *writer, uint64_t number)
 {
@@ -300,7 +303,7 @@ write_one(struct writer *writer, uint64_t number)
 	return true;
 }
 
-/** flush and checkpoint; NB_UNSUPPORTED counts as NB_OK. *call is the last verb called. */
+/** Call flush and checkpoint; NB_UNSUPPORTED counts as NB_OK. *call is the last verb called. */
 static int
 settle(const struct nb_engine *engine, struct nb_db *db, const char **call)
 {
@@ -316,8 +319,8 @@ settle(const struct nb_engine *engine, struct nb_db *db, const char **call)
 }
 
 /**
- * Flushes and makes a checkpoint regularly, because later writes go to a log that was cut or
- * replaced. No other session may be in an operation then. False: it failed.
+ * Settle regularly, because later writes then go to a log that was truncated or replaced.
+ * No other session may be in an operation. False: it failed.
  */
 static bool
 settle_now_and_then(struct writer *writer, uint64_t number)
@@ -368,15 +371,17 @@ check(struct crash_progress *board, const char *call, int rc)
 		give_up(board, call, rc);
 }
 
-/** The time; 0 if the end is counted: reading the clock takes a varying number of steps, since
- * it starts again if the kernel updates the time meanwhile. */
+/**
+ * The time; 0 if the end is counted. Reading the clock takes a varying number of steps,
+ * because it is retried if the kernel updates the time meanwhile.
+ */
 static uint64_t
 now(const struct crash_progress *board)
 {
 	return board->end.is_counted != 0 ? 0 : clock_monotonic();
 }
 
-/** Does what a program does before a normal end. */
+/** Flush, checkpoint and close, like a program before a normal end. */
 static void
 finish(struct writer *writers, uint32_t count, struct nb_db *db, struct crash_progress *board)
 {
@@ -443,7 +448,7 @@ crash_child_recover(
 	set_end(board, CRASH_IN_OPEN);
 	check(board, "open", subject->engine->open(&db, &args));
 	__atomic_store_n(&board->is_open, 1, __ATOMIC_RELEASE);
-	/* Else a parent that counts would wait for another stop forever. */
+	/* Else a parent that counts would wait for ever for another stop. */
 	if (__atomic_load_n(&board->meeting, __ATOMIC_ACQUIRE) == CRASH_FOLLOWED)
 		_exit(EXIT_SUCCESS);
 	for (;;)

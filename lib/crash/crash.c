@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A call of nb_crash(): checks its arguments, makes a scratch directory, and adds up the findings.
+ * Implements nb_crash(): checks its arguments, creates a scratch directory, and adds up the
+ * findings.
  *
- * Equal seeds give equal operations and equal draws. A count of calls and instructions hits the
- * same moment again, provided that the writer does the same again; a time does not, because of the
+ * Equal seeds give equal operations and equal draws. A count of calls and instructions hits
+ * the same moment again if the writer behaves the same. A time does not, because of the
  * scheduler. So findings of both are kept (keep.c).
  *
- * The writer is a fork of this process and inherits its heap. If that varied, the writer's
- * malloc() would enter the kernel at other moments, and counts would not repeat. So jansson,
- * which writes the kept findings, gets a fixed seed: a random one frees memory in random order.
+ * The writer is a fork of this process and inherits its heap. If the heap varied, the
+ * writer's malloc() would enter the kernel at other moments, and counts would not repeat.
+ * So jansson, which writes the kept findings, gets a fixed seed: a random one frees memory
+ * in random order.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,9 +33,10 @@
 #include "run/engine.h"
 
 enum {
-	KEPT_MAX = 10,          /* of one call: a broken engine fails in each round */
+	KEPT_MAX = 10,          /* of one call, because a broken engine fails in each round */
 	ROOM_NEEDED = 16 << 20, /* a round writes some MiB, and twice that for copies */
-	FILE_NEEDED = 256 << 20 /* for a log that is never cut, in all rounds of a database */
+	/* for a log that is never truncated, during all rounds of a database */
+	FILE_NEEDED = 256 << 20
 };
 
 const char *
@@ -94,7 +97,7 @@ count(struct nb_crash_tally *tally, const struct crash_report *report)
 		nb_histogram_add(tally->reopening, report->reopen_ns);
 }
 
-/** A full disk or a limit is not the engine's fault. */
+/** Fail if the disk is full or a limit is low, because that is not the engine's fault. */
 static int
 check_room(const struct crash_run *run)
 {
@@ -116,7 +119,10 @@ check_room(const struct crash_run *run)
 		run->args->scratch, free_bytes >> 10, ROOM_NEEDED >> 20);
 }
 
-/** Keeps broken promises up to KEPT_MAX, and one example of each other kind of finding. */
+/**
+ * Whether to keep the finding: up to KEPT_MAX broken promises, and one example of each
+ * other kind.
+ */
 static bool
 is_worth_keeping(const struct crash_run *run, const struct crash_report *report)
 {
@@ -219,7 +225,7 @@ check_args(const struct nb_crash_args *args)
 	return NB_OK;
 }
 
-/** Before the first round: else the failure to keep a finding would show only after it. */
+/** Check the directory for findings before the first round, not at the first finding. */
 static int
 check_keep(const char *keep)
 {
@@ -241,7 +247,7 @@ check_keep(const char *keep)
 	return rc;
 }
 
-/** Calls `rounds` with a scratch directory, which is removed afterwards. */
+/** Call `rounds` with a scratch directory, and remove the directory afterwards. */
 static int
 run_in_scratch(struct crash_run *run, int (*rounds)(struct crash_run *run))
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The findings of crash tests as JSON, format mininb-crash. A text of an engine may have any
- * bytes; it is written as in result files (report/json_value.h).
+ * Writes the findings of crash tests as JSON, format mininb-crash. The text of an engine
+ * may contain any bytes; it is encoded as in result files (report/json_value.h).
  */
 #include <inttypes.h>
 #include <jansson.h>

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cuts a recording into pages once. Then it makes each state from the base: the syncs before the
- * moment decide what is durable; a choice decides, for each page, up to which write the others
- * are there, and which metadata is; then all these writes are done again. No state depends on
- * another, so any can be repeated alone. A state of 300 operations takes some milliseconds, about
- * as long as an engine takes to open it.
+ * Splits a recording into pages once, and then computes each state from the base:
+ * - the syncs before the moment decide which changes are durable;
+ * - the choice decides, for each page, how many of the other writes are present, and which
+ *   metadata is;
+ * - all these writes are executed again.
+ *
+ * States are independent, so any can be repeated alone. A state of 300 operations takes
+ * some milliseconds, about as long as an engine takes to open it.
  */
 #include "crash/image_parts.h"
 
@@ -335,8 +338,10 @@ do_write(struct image *image, const struct image_fragment *fragment, uint32_t li
 	put_bytes(page, file, from, to, fragment);
 }
 
-/** The end of a file whose last data is lost: shorter, or zeros. Zeros more often, since every
- * engine expects a shorter file. */
+/**
+ * Choose the end of a file whose last data is lost: shorter, or with zeros. Zeros are
+ * chosen more often, because every engine expects a shorter file.
+ */
 static void
 end_files(struct image *image, struct rng *rng)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Chooses the changes that are there after a crash: those that are durable, and some of the
+ * Chooses the changes that are present after a crash: all durable ones, and some of the
  * others. The model is in image.h.
  */
 #include "crash/image_parts.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what is durable ---- */
+/* ---- the durable changes ---- */
 
 static void
 raise(uint32_t *covers, uint64_t to)
@@ -18,7 +18,7 @@ raise(uint32_t *covers, uint64_t to)
 		*covers = (uint32_t)to;
 }
 
-/** A sync of some pages only. */
+/** Apply a sync of some pages only. */
 static void
 cover_range(struct image *image, const struct record_entry *sync)
 {
@@ -59,7 +59,7 @@ image_find_durable(struct image *image)
 	return metadata;
 }
 
-/* ---- which writes are there ---- */
+/* ---- the pending writes that are present ---- */
 
 static bool
 is_pending(const struct image *image, const struct image_fragment *fragment, uint32_t limit)
@@ -75,7 +75,7 @@ keep_below(struct image *image, uint32_t bound)
 		raise(&image->pages[i].keep, bound);
 }
 
-/** The number of a random pending write; fragment_count if there is none. */
+/** The index of a random pending write; fragment_count: none. */
 static size_t
 any_pending(struct image *image, uint32_t limit, struct rng *rng)
 {
@@ -96,8 +96,10 @@ keep_all_but_one(struct image *image, uint32_t limit, struct rng *rng)
 		image->pages[image->fragments[lost].page].keep = image->fragments[lost].entry;
 }
 
-/** Sets the first and the last pending page of each file. Returns the number of a random file that
- * has several; 0: none. */
+/**
+ * Set the first and the last pending page of each file. Returns the number of a random file
+ * with several; 0: none.
+ */
 static uint64_t
 any_file_of_pages(struct image *image, uint32_t limit, struct rng *rng)
 {
@@ -121,8 +123,8 @@ any_file_of_pages(struct image *image, uint32_t limit, struct rng *rng)
 }
 
 /**
- * Loses the first or the last pending pages of one file: in half of the cases one page, which is
- * the head or the end of the last write in most logs, else several.
+ * Lose the first or the last pending pages of one file. In half of the cases it is one
+ * page: in most logs, the head or the end of the last write. Otherwise several.
  */
 static void
 lose_pages(struct image *image, uint32_t limit, bool is_end, struct rng *rng)
@@ -166,7 +168,7 @@ keep_prefix(struct image *image, uint32_t limit, struct rng *rng)
 						   : limit);
 }
 
-/** For each page, each number of its pending writes is equally likely. */
+/** For each page, choose each number of its pending writes with equal probability. */
 static void
 keep_random(struct image *image, uint32_t limit, struct rng *rng)
 {
@@ -178,8 +180,10 @@ keep_random(struct image *image, uint32_t limit, struct rng *rng)
 	}
 }
 
-/** Tears the page between two sectors of the write. The earlier pending writes of the page are
- * there, or reach the disk together with this one and are torn with it. */
+/**
+ * Tear the page between two sectors of the write. The earlier pending writes of the page
+ * are present, or reach the disk together with this one and are torn with it.
+ */
 static void
 tear_page(struct image *image, const struct image_fragment *fragment, struct rng *rng)
 {
@@ -209,7 +213,7 @@ tear(struct image *image, uint32_t limit, struct rng *rng)
 	}
 }
 
-/** Keeps the first pages of the write in flight. */
+/** Keep the first pages of the write in flight. */
 static void
 keep_part(struct image *image, struct rng *rng)
 {
@@ -266,7 +270,7 @@ image_choose_data(struct image *image, uint32_t limit, struct rng *rng)
 	}
 }
 
-/* ---- which metadata is there ---- */
+/* ---- the metadata that is present ---- */
 
 bool
 image_has(const struct image *image, const struct image_fragment *fragment)
@@ -275,7 +279,7 @@ image_has(const struct image *image, const struct image_fragment *fragment)
 		fragment->entry < image->pages[fragment->page].torn;
 }
 
-/** The first change of metadata from entry `from` on; `limit`: none. */
+/** The first metadata change from entry `from` on; `limit`: none. */
 static uint32_t
 next_metadata(const struct image *image, uint32_t from, uint32_t limit)
 {
@@ -285,9 +289,9 @@ next_metadata(const struct image *image, uint32_t from, uint32_t limit)
 }
 
 /**
- * The journal also records allocated blocks, in order. So either kept data needs the metadata
- * before it, or data newer than the first lost change is lost as well. Returns the entry below
- * which metadata is there.
+ * Make data and metadata consistent: the journal also records allocated blocks, in order.
+ * Either the kept data brings the metadata before it, or data newer than the first lost
+ * change is lost as well. Returns the entry below which metadata is present.
  */
 static uint32_t
 agree(struct image *image, uint32_t cut, uint32_t limit, struct rng *rng)
@@ -310,7 +314,7 @@ agree(struct image *image, uint32_t cut, uint32_t limit, struct rng *rng)
 	return cut;
 }
 
-/** How much pending metadata is there. */
+/** The amount of pending metadata that is present. */
 enum { LOT_NONE, LOT_ALL, LOT_SOME, LOTS };
 
 static uint64_t
@@ -321,8 +325,10 @@ lot_of_metadata(const struct image *image, struct rng *rng)
 	return image->choice.kind == IMAGE_DATA ? LOT_NONE : rng_below(rng, LOTS);
 }
 
-/** Each number of changes from `durable` on is equally likely. Returns the entry below which they
- * are there. */
+/**
+ * Choose each number of changes from `durable` on with equal probability. Returns the entry
+ * below which they are present.
+ */
 static uint32_t
 any_cut(const struct image *image, uint32_t durable, uint32_t limit, struct rng *rng)
 {
@@ -352,7 +358,7 @@ choose_journalled(struct image *image, uint32_t durable, uint32_t limit, struct 
 static bool
 is_dir_synced(const struct image *image, uint32_t number, const char *path)
 {
-	char at[PATH_MAX]; /* its directory may be renamed */
+	char at[PATH_MAX]; /* the parent directory may have been renamed */
 	snprintf(at, sizeof(at), "%s", path);
 	for (uint32_t i = number + 1; i < image->done; i++) {
 		const struct record_entry *entry = image->entries[i];

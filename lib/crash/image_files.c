@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files on disk: reads the base of a recording, writes a state, and compares one. Unallocated
- * parts of a file are neither read nor written.
+ * Files on disk: reads the base of a recording, writes a state, and compares a state.
+ * Unallocated parts of a file are neither read nor written.
  */
 #include "crash/image_parts.h"
 
@@ -97,7 +97,7 @@ read_base_file(struct image *image, const char *path, uint64_t file, uint64_t si
 		for (; rc == 0 && at < end; at++) {
 			uint32_t index = image_page_at(image, file, at);
 			struct image_page *page = &image->pages[index];
-			if (page->base == NULL) /* else it was read by another name */
+			if (page->base == NULL) /* else it was read under another name */
 				page->base = image_grown(NULL, IMAGE_PAGE);
 			page->has_data = true;
 			rc = read_page(page->base, fd, at);
@@ -118,7 +118,7 @@ read_base_entry(void *to, const char *path, const char *inside, const struct sta
 		return NB_OK;
 	}
 	uint64_t file = S_ISREG(st->st_mode) ? base_number(image, inside) : 0;
-	if (file == 0) /* was not met by the recorder: nothing was done to it */
+	if (file == 0) /* the recorder never saw it, so no call changed it */
 		return NB_OK;
 	image_names_set(&image->base, inside, file);
 	return read_base_file(image, path, file, (uint64_t)st->st_size);
@@ -148,7 +148,7 @@ write_pages(const struct image *image, int fd, const struct image_file *file)
 	return ftruncate(fd, (off_t)file->size);
 }
 
-/** Links the file to an earlier name of it. 1: done; 0: it has no earlier name. */
+/** Link the name to an earlier name of the same file. 1: done; 0: no earlier name. */
 static int
 link_to_earlier(const struct image *image, int dir, size_t index)
 {
@@ -172,13 +172,16 @@ write_file(const struct image *image, int dir, size_t index)
 	if (linked != 0)
 		return linked > 0 ? 0 : -1;
 	int fd = openat(dir, name->path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-	if (fd < 0) /* its directory is lost, so it is lost as well */
+	if (fd < 0) /* its directory is lost, and the file with it */
 		return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
 	int rc = write_pages(image, fd, &image->files[name->file]);
 	return close(fd) == 0 ? rc : -1;
 }
 
-/** Creates each directory whose parent exists, repeatedly: one may be older than its new parent. */
+/**
+ * Create each directory whose parent exists. Repeat, because a directory may be listed
+ * before its parent.
+ */
 static int
 write_directories(const struct image *image, int dir)
 {

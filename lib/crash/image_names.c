@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The names of a state. A directory has one file under each name, so a rename removes one name
- * and sets another; this also defines its result if an earlier change of the name was lost. There
- * are at most some hundred names, so they are a list.
+ * The names of a state. A name refers to one file, so a rename removes one name and sets
+ * another. That also defines the result if an earlier change of the name was lost. There
+ * are at most some hundred names, so they are kept in a list.
  */
 #include "crash/image_parts.h"
 
@@ -38,7 +38,7 @@ copy_of(const char *text)
 void
 image_names_set(struct image_names *names, const char *path, uint64_t file)
 {
-	if (path[0] == '\0') /* the top always exists */
+	if (path[0] == '\0') /* the top directory always exists */
 		return;
 	struct image_name *name = find(names, path);
 	if (name == NULL) {
@@ -69,7 +69,7 @@ unset(struct image_names *names, const char *path)
 		unset_at(names, (size_t)(name - names->names));
 }
 
-/** With everything below it, which exists only if its removal was lost. */
+/** Remove a directory and everything below it, which exists only if its removal was lost. */
 static void
 unset_directory(struct image_names *names, const char *path)
 {
@@ -96,7 +96,7 @@ image_move(char path[PATH_MAX], const char *from, const char *to)
 	return true;
 }
 
-/** Renames a directory with everything below it, replacing an empty one. */
+/** Rename a directory and everything below it, and replace an empty one. */
 static void
 move_directory(struct image_names *names, const char *from, const char *to)
 {
@@ -113,7 +113,7 @@ move_directory(struct image_names *names, const char *from, const char *to)
 	}
 }
 
-/** Whether it already is a name of the file: then renaming another of its names to it does nothing. */
+/** Whether `path` is already a name of the file: then a rename to it has no effect. */
 static bool
 is_of(const struct image_names *names, const char *path, uint64_t file)
 {
@@ -132,7 +132,7 @@ apply(struct image_names *names, const struct record_entry *entry)
 		break;
 	case RECORD_RENAME:
 		if (path[0] == '\0' || path2[0] == '\0') {
-			/* the top has no name */
+			/* the top directory has no name */
 		} else if (entry->file == 0) {
 			move_directory(names, path, path2);
 		} else if (!is_of(names, path2, entry->file)) {
@@ -150,7 +150,7 @@ apply(struct image_names *names, const struct record_entry *entry)
 	case RECORD_RMDIR:
 		unset(names, path);
 		break;
-	default: /* sizes */
+	default: /* no change of a name */
 		break;
 	}
 }

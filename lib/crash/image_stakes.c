@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Marks the moments of a recording at which a power loss could take much. At most moments little
- * is pending: an engine has just synced its log. Defects that are hard to find need more: a
- * record in two sectors, or a log that is cut before the snapshot is durable. One walk over the
- * recording marks such moments, and power.c makes states there.
+ * Marks the moments of a recording at which a power loss could take much. At most moments
+ * little is pending, because an engine has just synced its log. Defects that are hard to
+ * find need more: a record in two sectors, or a log that is truncated before the snapshot
+ * is durable. One pass over the recording marks such moments, and power.c computes states
+ * there.
  *
- * A mark only helps the search; image_choose.c alone decides which states are legal. The walk
- * follows the journalled file system, and its marks serve NB_CRASH_POSIX as well.
+ * A mark only guides the search; image_choose.c alone decides which states are legal. The
+ * pass follows the journalled file system, and its marks are used for NB_CRASH_POSIX as
+ * well.
  */
 #include "crash/image_parts.h"
 
@@ -16,7 +18,7 @@ struct walk {
 	const struct image *image;
 	uint32_t *pending; /* fragments that are not durable, oldest first */
 	size_t count;
-	uint32_t *first_page; /* the oldest pending page of a file, valid if */
+	uint32_t *first_page; /* the first pending page found of a file, valid if */
 	uint32_t *looked_at;  /* this is the number of the current search */
 	uint32_t looks;
 	uint32_t changed;   /* 1 + the last entry that changed names or sizes */
@@ -33,7 +35,7 @@ removes(const struct record_entry *entry)
 		entry->kind == RECORD_TRUNCATE;
 }
 
-/** Whether the returned sync makes the fragment durable. */
+/** Whether the sync makes the fragment durable. */
 static bool
 covers(const struct image *image, const struct record_entry *sync,
 	const struct image_fragment *fragment)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens a database after a crash and reads it as its user would, in a child process, since an
- * engine that recovers may crash or hang. This process watches the child. The findings come back
- * in shared memory, with what the child was doing when it ended.
+ * Opens a database after a crash and reads it like a user. It does so in a child process,
+ * because an engine that recovers may crash or hang. The parent watches the child. Shared
+ * memory has the findings and the current step of the child.
  *
- * The child reads each key with get and compares it with what was written (oracle.c). Everything
- * else must agree with that: scans in both directions, and a second open. In between it writes
- * keys of its own: after the recovery, and after a flush and checkpoint, where a log may have
- * been cut or replaced. The second open must find both. The child deletes them at the end, which
- * the next crash of the same database sees.
+ * The child reads each key with get and compares it with the writes (oracle.c). Scans in
+ * both directions and a second open must agree with that. In between, the child writes keys
+ * of its own: after the recovery, and after a flush and checkpoint, where a log may have
+ * been truncated or replaced. The second open must find both. The child deletes them at the
+ * end, which the next crash of the same database sees.
  *
- * The time of open is wall time in a new process: the page cache is warm, as after a kill, so it
- * does not measure a cold start.
+ * The time of open is wall time in a new process. The page cache is warm, as after a kill,
+ * so it does not measure a cold start.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,12 +28,12 @@
 
 enum { RETRIES = 100000, DOING_SIZE = 64 };
 
-/** Shared with the process that looks. */
+/** Shared with the inspecting child. */
 struct room {
 	struct crash_report report;
 	int32_t failed;         /* NB_FAIL: the child is out of memory */
 	uint32_t is_seen;       /* `last` is valid */
-	uint32_t is_done;       /* it reached its own end, not an exit() of the engine */
+	uint32_t is_done;       /* the child finished, instead of an exit() of the engine */
 	char doing[DOING_SIZE]; /* the current step */
 	uint64_t last[];
 };
@@ -67,7 +67,7 @@ doing(struct look *look, const char *what)
 	host_forget();
 }
 
-/** The engine's text, without the name of the scratch directory, which differs in each run. */
+/** The engine's text without the path of the scratch directory, which differs in each run. */
 static const char *
 engine_text(const struct look *look, char text[CRASH_TEXT_SIZE])
 {
@@ -80,7 +80,7 @@ engine_text(const struct look *look, char text[CRASH_TEXT_SIZE])
 	return text;
 }
 
-/** Records a wrong answer of a verb. Returns false. */
+/** Report a wrong answer of a verb. Returns false. */
 static bool
 wrong_answer(struct look *look, uint32_t wrong, int rc)
 {
@@ -142,7 +142,10 @@ open_as(struct look *look, uint32_t flags, uint64_t *took_ns)
 	return rc;
 }
 
-/** A database that was never open may be missing or incomplete: then it is created. */
+/**
+ * Open the database. If it was never open before, it may be missing or incomplete: then
+ * create it.
+ */
 static bool
 open_database(struct look *look, uint64_t *took_ns)
 {
@@ -218,7 +221,7 @@ see_all(struct look *look)
 	return look->room->failed == NB_OK;
 }
 
-/** Keys that no stream has: those begin with a hexadecimal digit or an 'm'. */
+/** Keys that no stream contains: stream keys begin with a hexadecimal digit or an 'm'. */
 static const struct nb_slice own_key = {.data = "~own", .size = 4};
 static const struct nb_slice late_key = {.data = "~too", .size = 4};
 
@@ -234,7 +237,10 @@ is_same(const struct crash_sight *sight, const struct nb_slice *value,
 		sight->hash == other.hash;
 }
 
-/** Checks a record of a scan: get has found it, with that value, and the scan gave it once. */
+/**
+ * Check a record of a scan: get found it with the same value, and the scan returned it
+ * once.
+ */
 static bool
 judge_record(struct look *look, struct nb_slice key, struct nb_slice value)
 {
@@ -267,7 +273,7 @@ judge_record(struct look *look, struct nb_slice key, struct nb_slice value)
 	return false;
 }
 
-/** The scan must have given each key that get finds. */
+/** Check that the scan returned each key that get found. */
 static bool
 judge_whole(struct look *look)
 {
@@ -284,7 +290,7 @@ judge_whole(struct look *look)
 	return true;
 }
 
-/** Reads all records. False: something is wrong. */
+/** Read all records of a scan. False: a finding. */
 static bool
 scan_records(struct look *look, bool is_backward)
 {
@@ -309,7 +315,7 @@ scan_records(struct look *look, bool is_backward)
 				slice_quote(quoted, key));
 			return false;
 		}
-		before_size = key.size; /* a known key, so there is room */
+		before_size = key.size; /* a known key, so it fits */
 		memcpy(before, key.data, key.size);
 	}
 }
@@ -337,7 +343,7 @@ scan(struct look *look, bool is_backward)
 
 static unsigned char own_bytes[CRASH_VALUE_MAX / 4];
 
-/** One of two values: of a usual size, or of some pages. */
+/** One of two values, 100 bytes or some pages long. */
 static struct nb_slice
 own_value(const struct look *look, bool is_long)
 {
@@ -357,7 +363,7 @@ write_own(struct look *look, struct nb_slice key, const struct nb_slice *value)
 	return rc;
 }
 
-/** `wanted` NULL: the key is missing. */
+/** Read a key of the child. `wanted` NULL: it must be missing. */
 static bool
 read_own(struct look *look, struct nb_slice key, const struct nb_slice *wanted)
 {
@@ -422,7 +428,10 @@ settle(struct look *look)
 
 /* ---- the second open ---- */
 
-/** At each level, a successful close keeps the writes after the recovery. */
+/**
+ * Check the child's own keys: at each level, a successful close keeps writes after the
+ * recovery.
+ */
 static bool
 see_own(struct look *look)
 {
@@ -464,7 +473,7 @@ see_again(struct look *look)
 	return true;
 }
 
-/** Does each step if the one before it succeeded. */
+/** Execute all steps; each needs the success of the previous one. */
 static void
 look_at_all(struct look *look)
 {
@@ -472,7 +481,7 @@ look_at_all(struct look *look)
 	uint64_t took_ns = 0;
 	if (!open_database(look, &report->open_ns) || !see_all(look))
 		return;
-	/* After a wrong scan, writes can still be tested. */
+	/* A wrong scan does not prevent testing writes. */
 	if (look->engine->scan_open != NULL && scan(look, false))
 		(void)scan(look, true);
 	if ((report->wrongs & 1u << NB_CRASH_NOT_OPENED) != 0)
@@ -502,7 +511,7 @@ be_looker(struct look *look)
 	_exit(EXIT_SUCCESS);
 }
 
-/* ---- from outside ---- */
+/* ---- the parent ---- */
 
 static size_t
 room_size(const struct crash_oracle *state)
@@ -510,7 +519,7 @@ room_size(const struct crash_oracle *state)
 	return sizeof(struct room) + crash_oracle_keys(state) * sizeof(uint64_t);
 }
 
-/** What the process that looked has left: it could write anything there, as its engine could. */
+/** Validate the report of the child, because its engine may have overwritten it. */
 static void
 take_over(struct room *room)
 {

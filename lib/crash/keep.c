@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps a finding: a directory with the database after the crash and crash.json, which has the
- * options of open, the plan of the operations, the progress of each session, and the contents
- * before the round. All writes follow from these, so a check gives the same finding again, on
- * any machine that has the engine.
+ * Keeps a finding: a directory with the database after the crash and crash.json. That file
+ * has the options of open, the plan of the operations, the progress of each session, and
+ * the contents before the round. All writes follow from these, so a check gives the same
+ * finding again, on any machine that has the engine.
  *
- * 64-bit numbers are strings, because other JSON readers use doubles. Options and texts of an
- * engine may be any bytes, which are written as in results (report/json_value.h). A file may have
- * been edited, so every member is validated. A file of another CRASH_STREAM is refused: it would
- * be compared with the wrong operations.
+ * 64-bit numbers are strings, because other JSON readers use doubles. Options and texts of
+ * an engine may contain any bytes; they are encoded as in results (report/json_value.h). A
+ * file may have been edited, so every member is validated. A file with another CRASH_STREAM
+ * is rejected, because it would be compared with the wrong operations.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +29,7 @@
 #include "run/engine.h"
 #include "run/procfs.h"
 
-/* More than any test writes, but few enough to compute again quickly. */
+/* Above the limits of any test, but low enough to recompute quickly. */
 enum { NAMES_MAX = 1000, OPS_MAX = 100 * 1000 * 1000, KEYS_MAX = 4096 };
 
 static const char *const how_names[] = {[NB_CRASH_KILL] = "kill", [NB_CRASH_POWER] = "power"};
@@ -96,14 +96,14 @@ evidence_to_json(const struct crash_run *run, const struct crash_report *report,
 		plan_to_json(evidence->state->plan), "sessions", sessions);
 }
 
-/** Makes <keep>/<engine>-<level>-<round from 1>, with a suffix -2 ... if that exists. */
+/** Create <keep>/<engine>-<level>-<round from 1>, with a suffix -2 ... if that exists. */
 static int
 make_directory(char **out, const struct crash_run *run, const struct crash_evidence *evidence)
 {
 	const struct nb_crash_args *args = run->args;
 	if (mkdir(args->keep, 0777) != 0 && errno != EEXIST)
 		return error_system("cannot create %s", args->keep);
-	int rc = symlink_check(args->keep); /* again: it may have changed since */
+	int rc = symlink_check(args->keep); /* again: it may have changed since check_keep() */
 	if (rc != NB_OK)
 		return rc;
 	for (int i = 1; i <= NAMES_MAX; i++) {
@@ -126,7 +126,7 @@ make_directory(char **out, const struct crash_run *run, const struct crash_evide
 	return rc;
 }
 
-/** Renames it if possible, else copies it. */
+/** Rename the tree if possible, else copy it. */
 static int
 move_tree(const char *to, const char *from)
 {
@@ -170,7 +170,7 @@ crash_keep_write(char **out, const struct crash_run *run, const struct crash_rep
 
 /* ---- reading ---- */
 
-/** crash.json, as it was written or edited since. */
+/** crash.json, possibly edited. */
 struct reader {
 	const char *path;
 	json_t *json;
@@ -217,7 +217,7 @@ read_text(struct reader *reader, const json_t *object, const char *name)
 	return text != NULL ? text : "";
 }
 
-/** The text before its encoding, yours to free(); NULL: invalid. */
+/** Decode a text, yours to free(); NULL: invalid. */
 static char *
 read_bytes(struct reader *reader, const json_t *member)
 {
@@ -255,7 +255,10 @@ reader_open(struct reader *reader, const char *kept)
 	return NB_OK;
 }
 
-/** Its version is checked first: the members of another version may differ. */
+/**
+ * Check the version before other errors are reported: the members of another version may
+ * differ.
+ */
 static int
 check_origin(struct reader *reader)
 {
@@ -418,7 +421,7 @@ check_again(struct crash_run *run, struct crash_oracle *state,
 			.moment = moment});
 }
 
-/** Opens it as after as many starts of the machine as when it was kept. */
+/** Simulate the boot number under which the database was opened when it was kept. */
 static int
 set_boots(const struct crash_run *run, uint32_t boots)
 {
@@ -432,7 +435,7 @@ set_boots(const struct crash_run *run, uint32_t boots)
 	return NB_OK;
 }
 
-/** The engine must be the same, and still offer the level. */
+/** Check that the engine is the same and offers the level. */
 static int
 check_engine(const struct crash_run *run, const char *name)
 {

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rounds of SIGKILL. Eight of them are a block, done on one database, so that old data can be
- * lost, too, and a crash finds what the recovery before it left. The next block has a new
- * database, so that its creation is tested as well. So has the round after a finding.
+ * Rounds of SIGKILL. A block is eight rounds on one database, so that old data can be lost,
+ * too, and a crash meets the result of the previous recovery. The next block has a new
+ * database, so that its creation is tested as well. So does the round after a finding.
  *
- * The moment. Most rounds wait for a number of operations, drawn so that each power of ten is
- * equally likely (the first ten operations on a file can break as much as the last thousand),
- * and then a little longer, so that any instruction can be hit, not only the ends of calls. Some
- * rounds kill while the database is created or opened, some in the final flush, checkpoint or
- * close. In a quarter of the rounds the recovery is killed once, too.
+ * The moment. Most rounds wait for a number of operations, drawn so that each power of ten
+ * is equally likely: the first ten operations on a file can break as much as the last
+ * thousand. They then wait a little longer, so that any instruction can be hit, not only
+ * the ends of calls. Some rounds kill while the database is created or opened, some in the
+ * final flush, checkpoint or close. A quarter of the rounds also kill the recovery once.
  *
- * In every second block the delay is a time: up to 500 us. A round takes at most a second, since
- * a level that syncs each write would take very long. In the other blocks it is counted (step.c):
- * up to 64 stops at system calls or 8000 instructions, and up to 512 stops in an open or close,
- * which makes many calls. Times vary more, since all threads of an engine run at their own speed;
- * counts repeat. Blocks share nothing, so a timed block does not change the next one.
+ * In every second block the extra delay is a time: up to 500 us. A round takes at most a
+ * second, because a level that syncs each write would take very long. In the other blocks
+ * the delay is counted (step.c): up to 64 stops at system calls or 8000 instructions, and
+ * up to 512 stops in an open or close, which makes many calls. Times vary more, because the
+ * threads of an engine run at their own speed; counts repeat. Blocks share nothing, so a
+ * timed block does not change the next one.
  *
- * Wrong results: on a very busy host the moment may always come while the writer waits for a
- * CPU, at the end of its time slice. Then only variety is lost.
+ * Wrong results: on a very busy host the moment may always come while the writer waits for
+ * a CPU, at the end of its time slice. Then only variety is lost.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -41,29 +42,29 @@ enum {
 	ROUNDS_OF_BLOCK = 8,
 	OPS_OF_TRIAL = 20,
 	OPS = 10000,
-	OPS_COUNTED_SYNCED = 1000, /* ROUND_NS does not limit a count */
-	OPS_SYNCED_TO_CLOSE = 100, /* ROUND_NS would end it before the close */
+	OPS_COUNTED_SYNCED = 1000, /* because ROUND_NS does not limit a count */
+	OPS_SYNCED_TO_CLOSE = 100, /* because ROUND_NS would end it before the close */
 	STOPS = 64,
-	STOPS_OF_FILES = 512, /* of an open or a close */
+	STOPS_OF_FILES = 512, /* in an open or a close */
 	STEPS = 8000,
 	STEPS_BEHIND_STOPS = 2000,
 	ROUND_NS = 1000 * 1000 * 1000,
-	DELAY_NS = 500 * 1000,      /* between a number of operations and the kill */
+	DELAY_NS = 500 * 1000,      /* limit from the last operation to the kill */
 	LOOK_NS = 1000 * 1000,      /* between checks of a late writer */
-	PHASE_NS = 5 * 1000 * 1000, /* of an open or close whose duration is unknown */
+	PHASE_NS = 5 * 1000 * 1000, /* for an open or close of unknown duration */
 	WHEN_SIZE = 160
 };
 
-#define MEET_NS (10 * (uint64_t)ROUND_NS) /* to reach the place of a count */
+#define MEET_NS (10 * (uint64_t)ROUND_NS) /* limit to reach the place of a count */
 
-#define OPS_MAX UINT32_MAX /* of a writer that continues until it is killed */
+#define OPS_MAX UINT32_MAX /* for a writer that continues until it is killed */
 
-/** When to kill, drawn before the round. */
+/** The moment of a kill, drawn before the round. */
 struct aim {
 	struct crash_end end;
-	double wait;            /* share of the longest time to wait */
-	bool is_twice;          /* the recovery is killed as well, */
-	struct crash_end again; /* at this moment, */
+	double wait;            /* fraction of the longest wait */
+	bool is_twice;          /* the recovery is killed as well */
+	struct crash_end again; /* the moment in the recovery */
 	double wait_again;
 };
 
@@ -71,12 +72,13 @@ struct kills {
 	struct crash_run *run;
 	struct crash_progress *board;
 	struct crash_plan plan;
-	struct crash_oracle state, before; /* `before`: before the round */
+	struct crash_oracle state, before; /* `before`: the state before the round */
 	struct rng rng;
-	bool is_counted;  /* the ends of this block should be counted */
-	bool was_counted; /* and all so far were: a later round depends on them */
+	bool is_counted; /* the ends of this block should be counted */
+	/* all ends of this block so far were counted; later rounds depend on them */
+	bool was_counted;
 	char database[PATH_MAX], copy[PATH_MAX];
-	uint32_t chain_round; /* done on this database */
+	uint32_t chain_round; /* number of rounds on this database */
 	uint32_t round;
 	bool is_over;      /* the next round needs a new database */
 	bool is_made;      /* this database was open once */
@@ -92,14 +94,14 @@ draw_share(struct rng *rng)
 	return (double)(rng_next(rng) >> 11) * 0x1p-53;
 }
 
-/** From 0 to `most`, each power of ten equally likely. */
+/** A number from 0 to `most`, with each power of ten equally likely. */
 static uint64_t
 draw_number(struct rng *rng, uint64_t most)
 {
 	return (uint64_t)exp(draw_share(rng) * log((double)most + 1)) - 1;
 }
 
-/** Draws the count from the place. */
+/** Draw the count after the place. */
 static void
 draw_count(struct crash_end *end, struct rng *rng)
 {
@@ -110,7 +112,7 @@ draw_count(struct crash_end *end, struct rng *rng)
 	end->steps = !has_stops || has_steps ? (uint32_t)draw_number(rng, steps) : 0;
 }
 
-/** The most operations to wait for; an engine that syncs each would not reach the place. */
+/** Limit for the operations before the place: an engine that syncs each would not reach it. */
 static uint64_t
 most_ops(const struct kills *kills, uint32_t where)
 {
@@ -122,7 +124,7 @@ most_ops(const struct kills *kills, uint32_t where)
 	return args->durability == NB_DUR_COMMIT && most > limit ? limit : most;
 }
 
-/** Draws the aim, except for times, which depend on measured ones: set_time(). */
+/** Draw the aim except for times, which depend on measured ones: set_time(). */
 static void
 draw_aim(struct aim *aim, struct kills *kills)
 {
@@ -159,7 +161,7 @@ set_time(struct crash_end *end, const struct kills *kills, double share)
 	end->ns = (uint64_t)(share * (double)longest_wait(kills, end->where));
 }
 
-/** The number of returned operations, plus 1 if all have. */
+/** The number of returned operations, plus 1 if all have returned. */
 static uint64_t
 progress_of(const struct kills *kills, const struct crash_progress *board)
 {
@@ -169,15 +171,18 @@ progress_of(const struct kills *kills, const struct crash_progress *board)
 	return sum;
 }
 
-/** A late writer is slow, and is killed, or it hangs: no operation returns any more. Returns
- * PROCESS_LATE if it hangs, PROCESS_ENDED if it ended or was killed, or PROCESS_STOPPED. */
+/**
+ * Find out whether a late writer is slow or hangs. It hangs if no operation returns any
+ * more; a slow one is killed. Returns PROCESS_LATE if it hangs, PROCESS_ENDED if it ended
+ * or was killed, or PROCESS_STOPPED.
+ */
 static int
 see_whether_it_hangs(
 	const struct kills *kills, pid_t pid, const struct crash_progress *board, int *status)
 {
 	uint64_t begin = clock_monotonic(), before = progress_of(kills, board);
 	if (__atomic_load_n(&board->is_closing, __ATOMIC_ACQUIRE) != 0)
-		before--; /* it has its timer */
+		before--; /* do not count is_closing: the timer ends the close */
 	while (progress_of(kills, board) == before &&
 		__atomic_load_n(&board->meeting, __ATOMIC_ACQUIRE) != CRASH_MEETS) {
 		int how = process_await(pid, status, LOOK_NS);
@@ -191,8 +196,8 @@ see_whether_it_hangs(
 }
 
 /**
- * Waits until the process was killed. Kills it after ROUND_NS; if its open takes longer and is
- * not the target, after its open. *hangs: it made no progress. NB_ERR_INTERRUPTED: stop.
+ * Wait until the process was killed. Kills it after ROUND_NS, or after its open if that
+ * takes longer. *hangs: it made no progress. NB_ERR_INTERRUPTED: stop.
  */
 static int
 await_kill(
@@ -221,7 +226,7 @@ await_kill(
 	return how == PROCESS_STOPPED ? error_interrupted() : NB_OK;
 }
 
-/** "after 713 operations, in put". */
+/** Describe the moment: "after 713 operations, in put". */
 static void
 describe_moment(char when[WHEN_SIZE], const struct kills *kills,
 	const struct crash_moment *moment, bool is_killed, bool is_twice)
@@ -260,7 +265,7 @@ static pid_t
 start_writer(struct kills *kills, const struct aim *aim)
 {
 	struct crash_progress *board = kills->board;
-	/* A writer that should not close continues until it is killed. */
+	/* A writer that is not killed in its close continues until it is killed. */
 	bool closes = aim->end.where == CRASH_IN_CLOSE || aim->end.where == CRASH_NEVER;
 	uint64_t ops = closes ? aim->end.ops / kills->plan.sessions + 1 : OPS_MAX;
 	crash_progress_begin(board, &kills->state);
@@ -272,7 +277,7 @@ start_writer(struct kills *kills, const struct aim *aim)
 	return pid;
 }
 
-/** Kills a recovery; the next one finds what it left. */
+/** Kill a recovery; the next recovery starts from the result. */
 static int
 kill_recovery(struct kills *kills, const struct aim *aim)
 {
@@ -285,7 +290,7 @@ kill_recovery(struct kills *kills, const struct aim *aim)
 	pid_t pid = crash_fork();
 	if (pid == 0)
 		crash_child_recover(&kills->run->subject, board, kills->database);
-	bool hangs; /* crash_inspect() tests that */
+	bool hangs; /* ignored, because crash_inspect() tests it */
 	int rc = pid > 0 ? await_kill(kills, pid, board, &status, &hangs) : NB_FAIL;
 	munmap(board, sizeof(*board));
 	return rc;
@@ -314,8 +319,10 @@ begin_chain(struct kills *kills)
 		rng_next(&kills->rng));
 }
 
-/** Before the first round: some writes and a close, without a crash. If this fails, the engine or
- * its options do not work, which is not a finding. */
+/**
+ * Before the first round, write and close without a crash. A failure means that the engine
+ * or its options do not work, which is not a finding.
+ */
 static int
 try_engine(struct kills *kills)
 {
@@ -338,7 +345,7 @@ try_engine(struct kills *kills)
 					 kills->run->args->engine->name, text);
 }
 
-/** A writer that failed by itself, on a database that an earlier crash left. */
+/** Report a writer that failed by itself, on a database after an earlier crash. */
 static int
 judge_writer(struct kills *kills, struct crash_report *report, const char *text)
 {
@@ -354,7 +361,7 @@ judge_writer(struct kills *kills, struct crash_report *report, const char *text)
 	return NB_OK;
 }
 
-/** Copies the database after the crash, before it is opened. */
+/** Copy the database after the crash, before it is opened. */
 static int
 copy_database(struct kills *kills)
 {
@@ -377,7 +384,7 @@ check_crash(struct kills *kills, const struct aim *aim, struct crash_report *rep
 	moment->is_made |= kills->is_made;
 	bool is_twice = aim->is_twice && moment->is_made;
 	rc = is_twice ? kill_recovery(kills, aim) : NB_OK;
-	/* After that it is known whether everything was counted. */
+	/* Only now is it known whether everything was counted. */
 	describe_moment(when, kills, moment, is_killed, is_twice);
 	if (rc == NB_OK)
 		rc = copy_database(kills);
@@ -386,7 +393,7 @@ check_crash(struct kills *kills, const struct aim *aim, struct crash_report *rep
 			report, &kills->run->subject, &kills->state, moment, kills->database);
 	if (rc == NB_OK && report->open_ns != 0)
 		kills->open_ns = report->open_ns;
-	kills->is_made = true; /* now it is, or the chain ends */
+	kills->is_made = true; /* from now on, or the chain ends */
 	return rc;
 }
 
@@ -444,7 +451,10 @@ do_rounds(struct kills *kills)
 		return rc;
 	for (kills->round = 0; kills->round < rounds; kills->round++) {
 		rc = crash_run_progress(kills->run, kills->round, rounds);
-		/* Each round has its own, so that a finding does not change later rounds. */
+		/*
+		 * A generator for each round, so that a finding does not change later
+		 * rounds.
+		 */
 		rng_create(&kills->rng, splitmix64_mix(kills->run->args->seed) + kills->round);
 		if (rc == NB_OK && kills->round % ROUNDS_OF_BLOCK == 0)
 			begin_block(kills);

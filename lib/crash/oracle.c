@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The expected contents, and the comparison with what was read of each key.
+ * The expected contents, and the comparison with the value read for each key.
  *
- * A level that promises order promises a cut (oracle_cut.c) no earlier than the round before; a
- * level that promises everything, a cut that includes all returned operations. Without a cut,
- * something later is present while something earlier is missing: a hole.
+ * A level that promises order promises a cut (oracle_cut.c) no earlier than the round
+ * before. A level that promises everything promises a cut that includes all returned
+ * operations. Without a cut, a later operation is present while an earlier one is missing:
+ * a hole.
  *
- * An operation in flight may be present or missing as a whole; a batch that is not atomic may be
- * present in part, if it was in flight or the cut is in it. An atomic batch is split if one key can
- * only be as after it and another key only as before it. The same holds for a transaction. An
- * aborted transaction has no writes.
+ * An operation in flight may be present or missing as a whole. A batch that is not atomic
+ * may be present in part if it was in flight or the cut is inside it. An atomic batch or
+ * transaction is split if one key can only be as after it and another key only as before
+ * it. An aborted transaction has no writes.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -89,7 +90,7 @@ crash_sight_take(
 void
 crash_report_wrong(struct crash_report *report, uint32_t wrong, const char *fmt, ...)
 {
-	/* The worst of several findings is reported: the others may follow from it. */
+	/* The worst of several findings is reported, because the others may follow from it. */
 	static const uint8_t ranks[NB_CRASH_WRONGS] = {
 		[NB_CRASH_NOT_OPENED] = 9,
 		[NB_CRASH_TORN] = 8,
@@ -152,7 +153,10 @@ describe_write(char buf[96], const struct oracle_judge *judge, const struct orac
 	return buf;
 }
 
-/** Records a key without its value of before the round. `old`: its value is an older one. */
+/**
+ * Note a key that lost its value of before the round. `old`: the older write whose value it
+ * has.
+ */
 static void
 note_older(struct oracle_judge *judge, uint32_t key, const char *quoted,
 	const struct oracle_entry *old)
@@ -175,8 +179,10 @@ note_older(struct oracle_judge *judge, uint32_t key, const char *quoted,
 			quoted, crash_write_op(old->write), before);
 }
 
-/** Describes how the value is wrong: by an addition of this round, if one explains it. Returns
- * whether something is missing. */
+/**
+ * Describe how the value is wrong: by an addition of this round, if one explains it.
+ * Returns whether an addition is missing.
+ */
 static bool
 explain_counter(
 	const struct oracle_judge *judge, uint32_t key, uint64_t counter, char text[160])
@@ -201,7 +207,7 @@ explain_counter(
 	return counter < wanted;
 }
 
-/** Records a counter that matches no possible place. */
+/** Report a counter that matches no possible place. */
 static void
 judge_counter(struct oracle_judge *judge, uint32_t key)
 {
@@ -235,7 +241,7 @@ ghost_reason(const struct oracle_judge *judge, const struct crash_sight *sight)
 				      : "put under another key";
 }
 
-/** Records a key that matches no possible place. */
+/** Report a key that matches no possible place. */
 static void
 judge_stranger(struct oracle_judge *judge, uint32_t key)
 {
@@ -270,7 +276,7 @@ judge_stranger(struct oracle_judge *judge, uint32_t key)
 			"key %s has %s that match no value put there", quoted, seen);
 }
 
-/** Counts the writes after the latest place of a key, which are lost. */
+/** Count the writes after the latest place of a key, which are lost. */
 static void
 count_key(struct oracle_judge *judge, uint32_t key)
 {
@@ -315,13 +321,13 @@ count_by_key(struct oracle_judge *judge, bool has_strangers)
 	bool is_split = (judge->out->wrongs & 1u << NB_CRASH_SPLIT_BATCH) != 0;
 	if (judge->lost == 0 || judge->holes > 0 || has_strangers || is_split)
 		return;
-	/* A hole between the first and the latest place of a key does not show there. */
+	/* A hole between the first and the latest place of a key is not counted above. */
 	judge->holes = 1;
 	snprintf(judge->hole_text, sizeof(judge->hole_text),
 		"no number of operations explains all keys: %.400s", judge->lost_text);
 }
 
-/** The writes of operations from..to-1. */
+/** The number of writes in operations from..to-1. */
 static uint64_t
 count_writes(const struct crash_plan *plan, uint32_t session, uint64_t from, uint64_t to)
 {
@@ -340,8 +346,10 @@ batch_name(uint32_t kind)
 	return kind == CRASH_BATCH ? "a batch" : "a transaction";
 }
 
-/** With a cut, all writes after it are lost. The text describes the first of them: a delete, an
- * empty or long value, or a batch show the author where to search. */
+/**
+ * With a cut, all writes after it are lost. The text describes the first of them: a delete,
+ * an empty or long value, or a batch shows the author where to search.
+ */
 static void
 count_by_cut(struct oracle_judge *judge)
 {
@@ -371,7 +379,7 @@ count_by_cut(struct oracle_judge *judge)
 		judge->acked - judge->cut);
 }
 
-/** Finds out whether one write of an operation is certainly present and another one missing. */
+/** Find out whether one write of an operation is certainly present and another one missing. */
 static void
 judge_batch(struct oracle_judge *judge, uint64_t number)
 {
@@ -415,7 +423,7 @@ judge_batches(struct oracle_judge *judge)
 	}
 }
 
-/** The writes in flight that are present, as far as is known. */
+/** The number of writes in flight that may be present. */
 static uint64_t
 count_kept(const struct oracle_judge *judge)
 {
@@ -472,7 +480,7 @@ judge_session(struct oracle_judge *judge)
 	return NB_OK;
 }
 
-/** Sets `last` by the latest place of each key. */
+/** Set `last` by the latest place of each key. */
 static void
 take_state(const struct oracle_judge *judge, uint64_t *last)
 {

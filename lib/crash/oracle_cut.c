@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where each key of a session may stand, and after how many operations all of them do.
+ * Finds the possible places of each key of a session, and the cut: the number of operations
+ * after which all keys are at one of their places.
  *
- * The writes of a key are ordered, since one session does them one by one. The value read shows
- * up to which write the key has come: later writes are lost, and earlier ones were overwritten.
- * Deletes and short values may match at several places; then each of these is possible, and a
- * finding needs all of them to be wrong. So no engine is accused by a guess, and states that a
- * reader cannot distinguish are equal.
+ * The writes of a key are ordered, because one session executes them one by one. The value
+ * read shows how many of them are present: later writes are lost, and earlier ones were
+ * overwritten. Deletes and short values may match at several places. Then each of these is
+ * possible, and a finding needs all of them to be wrong. So no engine is accused by a
+ * guess, and states that a reader cannot distinguish are equal.
  *
  * A session has a cut if there is a number c such that each key is as after the first c
- * operations: only the last operations are missing. Each place of each key is right for a range
- * of c, and the greatest c on which all keys agree is the cut. If operation c is a batch that is not
- * atomic, the crash may have come in the middle of it: its own keys may then be as after it, too.
+ * operations: only the last operations are missing. Each place of each key is right for a
+ * range of c, and the greatest c on which all keys agree is the cut. If operation c is a
+ * batch that is not atomic, the crash may have come in the middle of it: its own keys may
+ * then be as after it, too.
  *
- * What is added to a counter is random, so its values after each operation differ, as other
- * values do. They begin with the value before the round: losses of earlier rounds are in it.
+ * The operands of a counter are random, so its values after each operation differ, as other
+ * values do. They start from the value before the round, which includes the losses of
+ * earlier rounds.
  */
 #include "crash/oracle_cut.h"
 
@@ -69,7 +72,7 @@ free_next:
 	return error_set(NB_FAIL, "out of memory");
 }
 
-/** Whether a key is as the write left it; 0: as if it was never written. */
+/** Whether a key is as the write left it; write 0: as if it was never written. */
 static bool
 looks_as(const struct oracle_history *history, const struct crash_sight *sight, uint64_t write)
 {
@@ -141,14 +144,17 @@ find_places(struct oracle_judge *judge, uint32_t key)
 	}
 }
 
-/** The number of operations after which place `i` is right. */
+/** The number of operations from which on place `i` is right. */
 static uint64_t
 place_begin(const struct oracle_judge *judge, const struct oracle_places *places, size_t i)
 {
 	return i == 0 ? judge->start : crash_write_op(places->entries[i - 1].write) + 1;
 }
 
-/** The least number of operations with which place `i` is right: a batch may be there in part. */
+/**
+ * The least number of operations with which place `i` is right: a batch may be present in
+ * part.
+ */
 static uint64_t
 place_least(const struct oracle_judge *judge, const struct oracle_places *places, size_t i)
 {
@@ -183,14 +189,14 @@ is_loose(const struct oracle_judge *judge, const struct oracle_places *places)
 	return !oracle_is_atomic(judge->history.plan, &op);
 }
 
-/** Adds the cuts on which the key agrees. Writes in flight that are not atomic count alone. */
+/** Add the cuts on which the key agrees. Writes in flight that are not atomic count alone. */
 static void
 agree_on_cuts(struct oracle_judge *judge, uint32_t key)
 {
 	const struct oracle_places *places = &judge->places[key];
 	bool counts_alone = is_loose(judge, places);
 	uint64_t most = counts_alone ? judge->acked
-				     : judge->begun + 1; /* the usual rule is below it */
+				     : judge->begun + 1; /* the usual limit is below it */
 	uint64_t next = judge->start; /* places overlap at a batch, and a key counts once */
 	bool is_late = false;
 	for (size_t i = 0; i <= places->count; i++) {

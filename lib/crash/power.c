@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rounds of power loss. A round records some hundred operations in a child process, then makes
- * from the recording the states that a power loss or a kill may leave (image.h), and checks each.
+ * Rounds of power loss. A round records some hundred operations in a child process. From
+ * the recording it computes states that a power loss or a kill may leave (image.h), and
+ * checks each.
  *
- * The moments. A state is made just before a sync returns or just after an operation has
- * returned: everything that may be lost at an earlier moment may be lost there too, and a promise
- * applies there. The moments differ in value (image_stakes.c): an engine that syncs each write
- * has little pending at most of them, and uniform draws hit the few at which a record can be
- * torn, or a log was cut, once in 300 states. So each class of moments has a share of the states,
- * by the table `turns`. Its states are spread evenly over its moments, and take their kinds in
- * turn from those that show something there. The share of a class without moments goes to the
- * others. One in ten states is at any moment, for what the classes miss.
+ * The moments. A state is computed just before a sync returns or just after an operation
+ * has returned. Everything that may be lost at an earlier moment may be lost there too, and
+ * a promise applies there. The moments differ in value (image_stakes.c). An engine that
+ * syncs each write has little pending at most of them. Uniform draws would hit the few at
+ * which a record can be torn, or a log was truncated, once in 300 states. So each class of
+ * moments has a share of the states, by the table `turns`. The states of a class are spread
+ * evenly over its moments, and take in turn the kinds that are useful there. The share of a
+ * class without moments goes to the others. One in ten states is at any moment, to cover
+ * cases outside the classes.
  *
- * At `commit` and `periodic` one in four states is a kill. At the other levels all states are: they
- * promise nothing about a power loss.
+ * At `commit` and `periodic` one in four states is a kill. At the other levels all states
+ * are kills, because these levels promise nothing about a power loss.
  *
- * Rounds come in threes: a new database; the same database, closed; and one that a state of the
- * round before has left, so that a recovery is recorded and cut as well.
+ * Rounds come in threes: on a new database; on the same database, closed; and on a state of
+ * the previous round, so that a recovery is recorded and cut as well.
  *
- * After a power failure the machine is started again, and an engine may ask the kernel whether it
- * was. So the recorder simulates the boot id: a state of a kill is opened under the id that its
- * writer had, a state of a power failure under another. A round that begins with such a state is
- * written under that other id.
+ * After a power failure the machine boots again, and an engine may ask the kernel whether
+ * it did. So the recorder simulates the boot id. A state of a kill is opened under the id
+ * that its writer had, a state of a power failure under another. A round that begins with
+ * such a state is written under that other id.
  */
 #include "crash/power.h"
 
@@ -44,7 +46,7 @@
 
 enum { OPS = 300, STATES = 50, ROUNDS_OF_CHAIN = 3 };
 
-/* Address space; only what is written takes memory. 300 operations write 1 to 20 MiB. */
+/* Address space; only written pages use memory. 300 operations write 1 to 20 MiB. */
 #define LOG_BYTES (UINT64_C(1) << 30)
 
 struct power {
@@ -59,9 +61,9 @@ struct power {
 	struct rng rng;
 	char database[PATH_MAX], base[PATH_MAX], copy[PATH_MAX], try[PATH_MAX];
 	uint32_t round, chain_round;
-	uint32_t boots; /* simulated starts of the machine before the round */
+	uint32_t boots; /* number of simulated boots before the round */
 	bool is_made;   /* the database was open before the round */
-	bool is_told;   /* the user knows that the recording is incomplete */
+	bool is_told;   /* the warning about an incomplete recording was printed */
 };
 
 /* ---- moments ---- */
@@ -104,7 +106,7 @@ add_moment(struct power_moments *moments, uint32_t classes, uint64_t done)
 			moments->of[c].done[moments->of[c].count++] = done;
 }
 
-/** `stakes`: of each entry. */
+/** `stakes` has an element for each entry. */
 static void
 add_moments(struct power_moments *moments, const struct image *image, bool is_coarse,
 	const uint8_t *stakes)
@@ -158,7 +160,7 @@ power_moments_destroy(struct power_moments *moments)
 
 enum { KINDS_OF_CLASS = 8 };
 
-/* The state without unsynced data shows most often that a sync is missing. */
+/* The state without unsynced data reveals a missing sync most often. */
 static const uint8_t kinds[POWER_CLASSES][KINDS_OF_CLASS] = {
 	[POWER_PROMISE] = {IMAGE_NONE, IMAGE_NAMES, IMAGE_NONE, IMAGE_DATA, IMAGE_NONE,
 		IMAGE_RANDOM, IMAGE_NONE, IMAGE_TORN},
@@ -194,7 +196,7 @@ find_turns(uint32_t left[TURNS], const struct power_moments *moments)
 	return count;
 }
 
-/** How many of the first `states` are of the class. */
+/** The number of states of the class among the first `states`. */
 static uint64_t
 states_of(const uint32_t *left, uint32_t count, uint32_t class, uint64_t states)
 {
@@ -206,8 +208,11 @@ states_of(const uint32_t *left, uint32_t count, uint32_t class, uint64_t states)
 	return states / count * all + before;
 }
 
-/** State `rank` of the `total` of a class: drawn in its share of the moments if these are more,
- * else each moment in turn, each time with another kind. */
+/**
+ * Draw state `rank` of the `total` of a class. If the class has more moments than states,
+ * draw in the state's share of the moments; else use each moment in turn, with another kind
+ * each time.
+ */
 static void
 draw_of(struct power_draw *out, const struct power_moments *moments, uint32_t class,
 	uint64_t rank, uint64_t total, struct rng *rng)
@@ -242,8 +247,8 @@ power_draw(struct power_draw *out, const struct power_moments *moments, uint64_t
 }
 
 /**
- * How far the sessions were just before entry `done` was recorded: what had returned when any
- * call so far began, and what had been begun when it was recorded.
+ * The progress of the sessions just before entry `done` was recorded: the operations that
+ * had returned when any call so far began, and those that had begun when it was recorded.
  */
 static void
 find_moment(struct crash_moment *out, const struct power *power, const struct image *image,
@@ -300,11 +305,11 @@ check_state(struct power *power, struct image *image, const struct power_draw *d
 	if (rc == NB_OK)
 		rc = crash_inspect(&report, &subject, &power->found, &moment, power->try);
 	bool is_kept = rc == NB_OK && report.wrongs != 0 && args->keep != NULL;
-	if (is_kept) /* as it was before it was opened: it is still in memory */
+	if (is_kept) /* write it again, unopened: the image is still in memory */
 		rc = image_write(image, power->copy);
 	if (rc != NB_OK)
 		return rc;
-	as_kill.how = subject.how; /* what is kept is checked again by what it is */
+	as_kill.how = subject.how; /* a later check must use the kind of this state */
 	run->args = &as_kill;
 	rc = crash_run_take(run, &report,
 		&(struct crash_evidence){.round = power->round,
@@ -319,7 +324,7 @@ check_state(struct power *power, struct image *image, const struct power_draw *d
 
 /* ---- the recording ---- */
 
-/** In the child: never returns. */
+/** Record in the child; never returns. */
 static _Noreturn void
 write_recorded(struct power *power, uint64_t ops)
 {
@@ -342,7 +347,7 @@ judge_writer(const struct power *power, int how, int status, uint64_t timeout_ns
 		text, power->board->is_done, power->board->text, how, status, timeout_ns);
 	if (text[0] == '\0')
 		return NB_OK;
-	/* Each call compares all mappings, so this may not be the engine's fault. */
+	/* Each call compares all mappings, so the delay may not be the engine's fault. */
 	if (how == PROCESS_LATE)
 		return error_set(NB_FAIL,
 			"%s: recording its writes took more than %.3g s; use fewer operations, smaller maps (their contents are compared at each sync) or more time",
@@ -351,7 +356,7 @@ judge_writer(const struct power *power, int how, int status, uint64_t timeout_ns
 		NB_FAIL, "%s, while it was recorded: %s", power->run->args->engine->name, text);
 }
 
-/** Validates the memory that the writer could have overwritten. */
+/** Validate the memory that the writer could have overwritten. */
 static int
 check_shared(struct power *power, uint64_t ops)
 {
@@ -388,7 +393,7 @@ record(struct power *power)
 	if (pid < 0)
 		return NB_FAIL;
 	int how = crash_await(pid, &status, timeout_ns);
-	/* not for the processes that check states, which could overwrite it */
+	/* children that check states could overwrite it */
 	madvise(power->log, LOG_BYTES, MADV_DONTFORK);
 	int rc = how == PROCESS_STOPPED ? error_interrupted()
 					: judge_writer(power, how, status, timeout_ns);
@@ -432,7 +437,7 @@ is_without_syncs(const struct power *power, const struct image *image)
 		syncs < points / 2;
 }
 
-/** Warns once if the recording is incomplete. */
+/** Warn once if the recording is incomplete. */
 static int
 tell_gaps(struct power *power, struct image *image)
 {
@@ -450,7 +455,7 @@ tell_gaps(struct power *power, struct image *image)
 				sizeof(text) - strlen(text) - 1);
 	}
 	bool is_without = is_without_syncs(power, image);
-	/* An engine that adapts to the medium is right there, but each state would look wrong. */
+	/* An engine that adapts to the medium is correct, but each state would look wrong. */
 	if (is_without && power->run->args->engine->auto_durability_at != NULL)
 		return error_set(NB_UNSUPPORTED,
 			"%s stores into a mapping here without a call to sync it, as on persistent memory; mininb simulates power loss only for disks: use a directory on a disk",
@@ -483,8 +488,8 @@ begin_chain(struct power *power)
 }
 
 /**
- * Prepares the next round: the database of this one, as its close or a crash has left it. A copy
- * is checked for its contents; if something is wrong, the next round has a new database.
+ * Prepare the next round: its database is that of this round after its close or a crash.
+ * Check a copy of it; if that gives a finding, the next round has a new database.
  */
 static int
 go_on(struct power *power, struct image *image)

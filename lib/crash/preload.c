@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the recorder. Like an engine it is searched in the build tree if the program runs from
- * there, else in the install directory, and then beside the library, in case the tree was moved.
+ * Finds the recorder. If the program runs from the build tree, the recorder is searched
+ * there. Else it is searched in the install directory, and then beside the library, in case
+ * the tree was moved.
  */
 #include "crash/preload.h"
 
@@ -15,7 +16,7 @@
 
 static const char name[] = "libmininb-recorder.so";
 
-/** `dir`/`part`/name if it exists, else NULL. */
+/** The real path of `dir`/`part`/name; NULL: it does not exist. */
 static char *
 find_in(const char *dir, const char *part)
 {

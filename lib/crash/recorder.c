@@ -2,10 +2,10 @@
 /*
  * Replaces the calls of the C library that write or change a size.
  *
- * Every kind of write is done by pwritev2(2), so that one function handles all; offset -1 means
- * the file's own position. Where the bytes went is read from the file afterwards, because the
- * kernel decides it for O_APPEND. A write that is durable when it returns is recorded as a write
- * and a sync of its range.
+ * Every kind of write is executed by pwritev2(2), so one function handles all; offset -1
+ * means the file's own position. The offset of the written bytes is determined afterwards,
+ * because the kernel chooses it for O_APPEND. A write that is durable when it returns is
+ * recorded as a write and a sync of its range.
  */
 #include "crash/recorder.h"
 
@@ -75,7 +75,7 @@ write_pieces(int fd, const struct iovec *pieces, int count, off_t offset, int fl
 	if (!recorder_enter())
 		return pass_write(fd, pieces, count, offset, flags);
 	uint64_t file = recorder_file(fd, &st);
-	if (file == 0) { /* no lock: a write to a pipe may block */
+	if (file == 0) { /* without the lock, because a write to a pipe may block */
 		recorder_leave(errno);
 		return pass_write(fd, pieces, count, offset, flags);
 	}
@@ -247,7 +247,7 @@ truncate(const char *path, off_t size)
 }
 ALSO(truncate64, truncate);
 
-/** Records the changes of a successful fallocate(2). */
+/** Record the changes of a successful fallocate(2). */
 static void
 note_fallocate(uint64_t file, int fd, int mode, uint64_t offset, uint64_t length, uint64_t old)
 {
@@ -266,8 +266,9 @@ note_fallocate(uint64_t file, int fd, int mode, uint64_t offset, uint64_t length
 }
 
 /**
- * Does not reserve blocks: the simulated states have none, and searching a file with an allocated
- * gigabyte for data takes 10 ms at each sync, but no time if the file is sparse.
+ * Change the size without reserving blocks. The simulated states reserve none. Searching an
+ * allocated gigabyte for data would take 10 ms at each sync, but a sparse file takes no
+ * time.
  */
 static int
 allocate(int fd, int mode, off_t offset, off_t length, const struct stat *st)
@@ -356,7 +357,7 @@ NOTED_AIO(aio_write64, (struct aiocb64 *), (struct aiocb64 * block), (block))
 NOTED_AIO(aio_fsync, (int, struct aiocb *), (int how, struct aiocb *block), (how, block))
 NOTED_AIO(aio_fsync64, (int, struct aiocb64 *), (int how, struct aiocb64 *block), (how, block))
 
-/** liburing enters the kernel itself, but its ring is a descriptor. */
+/** Detect io_uring: liburing does not call the C library, but its ring is a descriptor. */
 static void
 look_for_rings(void)
 {
@@ -370,7 +371,7 @@ look_for_rings(void)
 	}
 }
 
-/* ---- the interface of record.h ---- */
+/* ---- the interface of syscall_log.h ---- */
 
 NB_EXPORT int
 nb_recorder_begin(const char *dir, struct record_log *log, const struct crash_progress *board,

@@ -2,9 +2,9 @@
 /*
  * The files of the database, and the entries of the recording.
  *
- * A file is identified by device and inode, which each call gets by fstat(2). So it does not
- * matter how a descriptor was made: by dup, fcntl, or in another process. The system may reuse
- * the inode of a deleted file, so each created file gets a new number. A file created by a call
+ * A file is identified by device and inode, which each call gets by fstat(2). So the origin
+ * of a descriptor does not matter: dup, fcntl, or another process. The system may reuse the
+ * inode of a deleted file, so each created file gets a new number. A file created by a call
  * that is not replaced, such as mkstemp(), is recorded with its contents at its first use.
  */
 #include "crash/recorder.h"
@@ -23,7 +23,7 @@
 enum {
 	KNOWN_MAX = 1 << 14, /* files; a few hundred are usual */
 	READ_BACK = 1 << 16,
-	DEPTH_MAX = 16 /* of directories within the database's */
+	DEPTH_MAX = 16 /* directory levels below the database */
 };
 
 #define OUTSIDE UINT64_MAX
@@ -43,14 +43,14 @@ static struct {
 	const struct crash_progress *board;
 	uint32_t sessions;
 	size_t dir_length;
-	uint64_t files; /* numbers in use */
+	uint64_t files; /* the highest number in use */
 	struct known *known;
 	size_t known_count;
 	char dir[PATH_MAX];
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread int depth __attribute__((tls_model("initial-exec")));
-/* `acked` and is_made as of recorder_enter(). */
+/* `acked` and is_made at recorder_enter() */
 static __thread struct crash_moment entered __attribute__((tls_model("initial-exec")));
 
 void
@@ -68,7 +68,7 @@ recorder_unlock(void)
 bool
 recorder_enter(void)
 {
-	if (getpid() != self.pid) /* a child of the engine */
+	if (getpid() != self.pid) /* a child process of the engine */
 		return false;
 	if (depth > 0) {
 		recorder_blind("a signal handler changed files", "");
@@ -130,7 +130,7 @@ recorder_put(const struct record_entry *head, const char *path, const char *path
 	uint64_t data_size = pieces != NULL ? head->length : 0;
 	uint64_t size = sizeof(*head) + path_size + path2_size + data_size;
 	size = (size + 7) & ~(uint64_t)7;
-	/* after a missing entry all later ones would be wrong */
+	/* all entries after a missing one would be wrong */
 	if (log->is_full || size > log->capacity - log->used || size > UINT32_MAX) {
 		__atomic_store_n(&log->is_full, 1, __ATOMIC_RELAXED);
 		return;
@@ -183,7 +183,7 @@ take_inside(char out[PATH_MAX], const char *full)
 	return true;
 }
 
-/** The path of the file or directory that a descriptor has open. */
+/** The path of an open file or directory. */
 static bool
 path_of_fd(char out[PATH_MAX], int fd)
 {
@@ -301,7 +301,7 @@ recorder_reader(int fd)
 void
 recorder_read_back(uint64_t file, int fd, uint64_t offset, uint64_t length)
 {
-	static uint8_t buffer[READ_BACK]; /* under the lock */
+	static uint8_t buffer[READ_BACK]; /* protected by the lock */
 	int flags = (int)syscall(SYS_fcntl, fd, F_GETFL);
 	int reader = (flags & O_ACCMODE) == O_WRONLY ? recorder_reader(fd) : fd;
 	while (length > 0) {
@@ -362,7 +362,10 @@ recorder_file_at(const char *inside, int dir, const char *path)
 
 /* ---- the start ---- */
 
-/** Numbers the existing files below `path`, which is absolute and has room for more. */
+/**
+ * Number and record the existing files below `path`, which is absolute and has room for
+ * more.
+ */
 static void
 number_files(char path[PATH_MAX], int levels)
 {
@@ -386,7 +389,8 @@ number_files(char path[PATH_MAX], int levels)
 			continue;
 		if (known_number(&st) == 0)
 			known_set(&st, ++self.files);
-		if (known_number(&st) == OUTSIDE) /* the table is full, which is recorded */
+		/* the table is full, and the recording is marked as blind */
+		if (known_number(&st) == OUTSIDE)
 			continue;
 		put(RECORD_BASE, known_number(&st), inside, NULL);
 	}

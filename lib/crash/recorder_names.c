@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Replaces the calls of the C library that open a file or change a name. Whether open() created
- * the file is found by looking before and after it: no other process creates files in a database.
+ * Replaces the calls of the C library that open a file or change a name. They look before
+ * and after an open() whether it created the file: no other process creates files in a
+ * database.
  */
 #include "crash/recorder.h"
 
@@ -17,8 +18,9 @@
 /* ---- the boot id ---- */
 
 /*
- * An engine may ask the kernel for its boot id, to know whether writes that were not synced can
- * be lost. A simulated power failure does not start the machine again, so recorder_boots decides.
+ * An engine may ask the kernel for its boot id, to know whether unsynced writes can be
+ * lost. A simulated power failure does not boot the machine, so recorder_boots selects the
+ * id.
  */
 uint32_t recorder_boots;
 
@@ -29,7 +31,7 @@ is_boot_id(const char *path)
 		strcmp(path, "/proc/sys/kernel/random/boot_id") == 0;
 }
 
-/** A descriptor of a file in memory that has another id for each number of starts. */
+/** Open a file in memory with a different id for each number of boots. */
 static int
 open_boot_id(void)
 {
@@ -49,12 +51,12 @@ open_boot_id(void)
 
 struct opening {
 	bool is_inside, was_there;
-	uint64_t file; /* that existed */
+	uint64_t file; /* the existing file; 0: none */
 	uint64_t size;
 	char inside[PATH_MAX];
 };
 
-/** Under the lock. */
+/** The caller holds the lock. */
 static void
 before_open(struct opening *opening, int dir, const char *path)
 {
@@ -138,7 +140,7 @@ creat(const char *path, mode_t mode)
 }
 ALSO(creat64, creat);
 
-/* The names that the headers use with _FORTIFY_SOURCE. */
+/* The headers use these names with _FORTIFY_SOURCE. */
 int
 __open_2(const char *path, int flags);
 int
@@ -158,9 +160,9 @@ __openat_2(int dir, const char *path, int flags)
 }
 ALSO(__openat64_2, __openat_2);
 
-/* ---- streams: the C library writes them by internal calls ---- */
+/* ---- streams: the C library writes to them by internal calls ---- */
 
-/** Under the lock. */
+/** The caller holds the lock. */
 static void
 watch_stream(FILE *stream)
 {
@@ -217,7 +219,7 @@ fdopen(int fd, const char *how)
 
 /* ---- names ---- */
 
-/** unlinkat() or mkdirat(), by its number; both take a directory, a path and an int. */
+/** Call unlinkat() or mkdirat() by its number; both take a directory, a path and an int. */
 static int
 change_name(long call, uint32_t kind, int dir, const char *path, unsigned argument)
 {
@@ -274,7 +276,7 @@ mkdirat(int dir, const char *path, mode_t mode)
 	return change_name(SYS_mkdirat, RECORD_MKDIR, dir, path, mode);
 }
 
-/** Records a rename; `from` or `to` is NULL if it lies outside of the database. */
+/** Record a rename; `from` or `to` is NULL if it is outside the database. */
 static void
 note_rename(const char *from, const char *to, uint64_t file, unsigned flags, int dir,
 	const char *path)
@@ -285,7 +287,7 @@ note_rename(const char *from, const char *to, uint64_t file, unsigned flags, int
 		put(RECORD_RENAME, file, from, to);
 	} else if (from != NULL) {
 		put(RECORD_UNLINK, file, from, NULL);
-	} else if (recorder_file_at(to, dir, path) == 0) { /* adopts a file */
+	} else if (recorder_file_at(to, dir, path) == 0) { /* records the file as created */
 		recorder_blind("the engine moved a directory into the database", to);
 	}
 }
@@ -342,7 +344,10 @@ link_at(int from_dir, const char *from, int to_dir, const char *to, int flags)
 	uint64_t count = recorder_count();
 	if (rc == 0 && is_inside) {
 		uint64_t file = recorder_file_at(inside, to_dir, to);
-		/* else it was unknown and is recorded as created, or is not a regular file */
+		/*
+		 * else it was unknown and was recorded as created, or it is not a regular
+		 * file
+		 */
 		if (recorder_count() == count && file != 0)
 			put(RECORD_LINK, file, NULL, inside);
 	}

@@ -2,8 +2,8 @@
 /*
  * Replaces the calls of the C library that make data durable or map a file.
  *
- * The range of an msync(2) is looked up in /proc/self/maps: the call is rare and slow itself, and
- * so mappings need not be followed while they grow, move and end.
+ * The files of an msync(2) range are looked up in /proc/self/maps. The call is rare and
+ * slow itself, so the recorder need not track how mappings grow, move and end.
  */
 #include "crash/recorder.h"
 
@@ -76,8 +76,10 @@ sync(void)
 
 /* ---- mappings ---- */
 
-/** Makes the sync entry for a line of /proc/self/maps; false if its mapping does not meet the
- * range of msync() or belongs to another file. */
+/**
+ * Make the sync entry for a line of /proc/self/maps. False: its mapping is outside the
+ * range of msync() or belongs to another file.
+ */
 static bool
 range_of_line(struct record_entry *head, const char *line, uintptr_t begin, uintptr_t end)
 {
@@ -103,7 +105,7 @@ range_of_line(struct record_entry *head, const char *line, uintptr_t begin, uint
 static size_t
 find_ranges(struct record_entry heads[RANGES], uintptr_t begin, uintptr_t end)
 {
-	static char text[2 * MAPS_LINE]; /* under the lock */
+	static char text[2 * MAPS_LINE]; /* protected by the lock */
 	size_t count = 0, filled = 0;
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	for (ssize_t got; fd >= 0;) {
@@ -180,7 +182,7 @@ mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset
 }
 ALSO(mmap64, mmap);
 
-/* free() calls it too, even inside a call that is being recorded. */
+/* free() calls munmap(), too, even inside a call that is being recorded. */
 NB_EXPORT int
 munmap(void *address, size_t size)
 {

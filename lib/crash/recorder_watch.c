@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files that change without a call: through a shared mapping, or by internal writes of the C
- * library for a stream. The recorder maps each of them again, which shows the same pages of the
- * page cache, and compares it with a copy of the previous contents, page by page. So it need not
- * know where, how often and how long the engine has the file mapped.
+ * Files that change without a call: through a shared mapping, or by internal writes of the
+ * C library for a stream. The recorder maps each of them itself, which shows the same pages
+ * of the page cache, and compares it page by page with a copy of the previous contents. So
+ * the engine's own mappings do not matter.
  *
- * Rejected: write protection with SIGSEGV, which would see each store but takes a signal from
- * the engine, and makes the kernel's own stores into such a page fail with EFAULT; and the
- * soft-dirty bits of pagemap(5), which many kernels lack. Comparing takes 0.1 ms for each MiB,
- * so above COARSE bytes it happens only at syncs and points.
+ * Rejected: write protection with SIGSEGV. It would see each store, but takes a signal from
+ * the engine, and makes the kernel's own stores into such a page fail with EFAULT. Also
+ * rejected: the soft-dirty bits of pagemap(5), which many kernels lack.
  *
- * SEEK_DATA skips holes, so a sparse file costs only its data. If bytes change twice between two
- * comparisons, only the last value is recorded.
+ * Comparing takes 0.1 ms for each MiB, so above COARSE bytes it happens only at syncs and
+ * points. SEEK_DATA skips holes, so a sparse file costs only its data. If bytes change
+ * twice between two comparisons, only the last value is recorded.
  */
 #include "crash/recorder.h"
 
@@ -25,12 +25,12 @@
 enum { WATCHES = 64, PAGE = 4096, ROOM = 1 << 20 };
 
 #define COARSE (UINT64_C(8) << 20)
-#define TOO_LARGE (UINT64_C(512) << 20) /* of data that is compared */
+#define TOO_LARGE (UINT64_C(512) << 20) /* limit for the data that is compared */
 
 struct watch {
 	uint64_t file;
-	uint64_t size; /* of the file, as the copy has it */
-	uint64_t room; /* of both mappings */
+	uint64_t size; /* of the file when the copy was made */
+	uint64_t room; /* size of both mappings */
 	const uint8_t *now;
 	uint8_t *before;
 	int fd;
@@ -92,8 +92,10 @@ next_data(
 	return true;
 }
 
-/** Compares a page, of which `size` bytes are in the file. New bytes of a file that has grown are
- * recorded completely, so that the size is right. */
+/**
+ * Compare a page with `size` bytes in the file. All new bytes of a file that has grown are
+ * recorded, so that the size is right.
+ */
 static void
 look_at_page(struct watch *watch, uint64_t at, uint64_t size, bool is_grown)
 {
@@ -214,7 +216,7 @@ recorder_watch_size(uint64_t file, uint64_t size)
 	if (watch == NULL || !make_room(watch, size))
 		return;
 	if (size < watch->size) {
-		/* returning whole pages to the kernel zeroes them */
+		/* MADV_DONTNEED zeroes whole pages */
 		uint64_t page = (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 		uint64_t end = (watch->size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 		memset(watch->before + size, 0, page - size);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ends a process at a counted moment: after a number of entries and exits of system calls from
- * the place where it meets its parent, and then a number of instructions. A timer never hits the
- * same instruction twice. A count does, if the process depends only on its input; then the seed
- * alone repeats a finding.
+ * Kills a process at a counted moment: after a number of entries and exits of system calls
+ * from the place where it meets its parent, and then a number of instructions. A timer
+ * never hits the same instruction twice. A count does if the process depends only on its
+ * input; then the seed alone repeats a finding.
  *
- * The parent follows the child by ptrace(2). It attaches while the child waits, somewhere in a
- * loop; then the child raises SIGTRAP, always at the same instruction, and the count begins.
- * Only the writing thread is followed: threads of the engine continue, and what they do repeats
- * only as far as they do.
+ * The parent traces the child by ptrace(2). It attaches while the child waits, at any
+ * instruction of a loop. Then the child raises SIGTRAP, always at the same instruction, and
+ * the count begins. Only the writing thread is traced. Threads of the engine continue at
+ * their own speed, so their effects may not repeat.
  *
- * A string instruction is one step for each item, so a value that is copied into a mapped file
- * may be there in part. This does not happen inside a system call: the kernel completes its copy
- * into the page cache before it handles SIGKILL.
+ * A string instruction is one step for each item, so a value that is copied into a mapped
+ * file may be present in part. This does not happen inside a system call: the kernel
+ * completes its copy into the page cache before it handles SIGKILL.
  */
 #include <errno.h>
 #include <signal.h>
@@ -51,7 +51,7 @@ crash_step_out(const struct crash_progress *board)
 
 /* ---- the parent ---- */
 
-/** A process that is followed. */
+/** A traced process. */
 struct step {
 	pid_t pid;
 	int status; /* of its latest stop, or its end */
@@ -59,8 +59,10 @@ struct step {
 	bool is_stopped; /* nb_stop() was called */
 };
 
-/** Runs it to its next stop. `how` is PTRACE_CONT, PTRACE_SYSCALL or PTRACE_SINGLESTEP;
- * `signal` is the signal that stopped it and is delivered now, or 0. */
+/**
+ * Run it to its next stop. `how` is PTRACE_CONT, PTRACE_SYSCALL or PTRACE_SINGLESTEP;
+ * `signal` is the signal that stopped it and is delivered now, or 0.
+ */
 static void
 go_on(struct step *step, enum __ptrace_request how, int signal)
 {
@@ -68,7 +70,7 @@ go_on(struct step *step, enum __ptrace_request how, int signal)
 	if (step->is_stopped || step->is_over)
 		return;
 	ptrace(how, step->pid, NULL, (void *)(intptr_t)signal);
-	/* If this never happens, its own timer ends it. */
+	/* If it never stops, its own timer kills it. */
 	pid_t seen;
 	while ((seen = waitpid(step->pid, &step->status, __WALL)) < 0 && errno == EINTR &&
 		!stop_requested())
@@ -92,7 +94,7 @@ signal_of(const struct step *step)
 	return is_event || signal == SIGTRAP || signal == (SIGTRAP | 0x80) ? 0 : signal;
 }
 
-/** Runs it to the SIGTRAP that it raises at the place. */
+/** Run it to the SIGTRAP that it raises at the place. */
 static void
 follow_to_begin(struct step *step)
 {
@@ -104,7 +106,7 @@ follow_to_begin(struct step *step)
 		(WSTOPSIG(step->status) != SIGTRAP || step->status >> 16 != 0));
 }
 
-/** Counts entries and exits of system calls, at most until it raises SIGTRAP. */
+/** Count entries and exits of system calls, at most until it raises SIGTRAP. */
 static void
 follow_calls(struct step *step, uint32_t stops)
 {
@@ -129,7 +131,7 @@ follow_steps(struct step *step, uint32_t steps)
 	}
 }
 
-/** Counts, and ends the attached child. */
+/** Count, and then kill the attached child. */
 static int
 follow(pid_t pid, int *status, const struct crash_end *end, bool *is_counted)
 {
@@ -139,7 +141,7 @@ follow(pid_t pid, int *status, const struct crash_end *end, bool *is_counted)
 	follow_steps(&step, end->steps);
 	*status = step.status;
 	*is_counted = !step.is_stopped && !(step.is_over && WIFSIGNALED(step.status));
-	if (step.is_stopped) /* the caller ends it */
+	if (step.is_stopped) /* the caller kills it */
 		return PROCESS_STOPPED;
 	if (!step.is_over)
 		process_kill(pid, status);
@@ -160,7 +162,10 @@ crash_step_await(pid_t pid, int *status, struct crash_progress *board, uint64_t 
 	}
 	bool is_held = ptrace(PTRACE_SEIZE, pid, NULL,
 			       (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)) == 0;
-	/* Its timer may have ended it, if this process was stopped meanwhile, for example by ^Z. */
+	/*
+	 * If this process was stopped meanwhile, for example by ^Z, the child's timer may
+	 * have killed it.
+	 */
 	if (!is_held && process_await(pid, status, 0) == PROCESS_ENDED)
 		return PROCESS_ENDED;
 	__atomic_store_n(

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The operations of a crash test are made from their numbers. So nothing that was written must be
- * kept: the contents that a database should have after any crash can be computed again.
+ * Computes the operations of a crash test from their numbers. So no record of the writes is
+ * needed: the contents that a database should have after any crash can be computed again.
  *
- * Keys are few, so most are overwritten and deleted many times, old data is always at risk, and
- * pages split because values differ in size. Their lengths differ, some share a prefix, and some
- * are prefixes of others, which tests their ordering. A value of CRASH_VALUE_TELLS bytes or more
- * begins with a mark of its chain, the number of its write, and a checksum (XXH3) of the rest,
- * which is random: no two are alike, nor do parts of two look like a third. Long values can be
- * torn: a write of several blocks takes time. A shorter value is known only by its bytes; equal
+ * Keys are few, so most are overwritten and deleted many times. Old data is always at risk,
+ * and pages split because values differ in size. Key lengths differ, some keys share a
+ * prefix, and some are prefixes of others, which tests their ordering.
+ *
+ * A value of CRASH_VALUE_TELLS bytes or more begins with a mark of its chain, the number of
+ * its write, and a checksum (XXH3) of the rest, which is random. So no two values are
+ * alike, and a mixture of two does not look like a third. Long values can be torn, because
+ * a write of several blocks takes time. A shorter value is known only by its bytes; equal
  * ones of the same key cannot be distinguished (oracle.c).
  *
- * If the engine can add, every fifth key is a counter. What is added is random, so the value shows
- * which additions it includes. Transactions, some of which are aborted, have several writes.
+ * If the engine can add, every fifth key is a counter. Its operands are random, so the
+ * value shows which additions it includes. Transactions, some of which are aborted, have
+ * several writes.
  *
  * All random numbers come from splitmix64 (base/rng.h) of seed, session and number.
  */
@@ -57,7 +60,10 @@ crash_plan_create(struct crash_plan *plan, const struct nb_engine *engine, uint3
 		(engine->value_size_max == 0 || engine->value_size_max >= sizeof(uint64_t));
 }
 
-/** Which of a hundred operations are of which kind. Puts and deletes are the others. */
+/**
+ * The kind of an operation; `of_hundred` is random. The rest are puts, which may become
+ * deletes.
+ */
 static uint32_t
 op_kind(const struct crash_plan *plan, uint64_t of_hundred)
 {
@@ -75,7 +81,7 @@ void
 crash_op_make(
 	struct crash_op *op, const struct crash_plan *plan, uint32_t session, uint64_t number)
 {
-	enum { DELETES = 20, COUNTER_PUTS = 10 }; /* percent */
+	enum { DELETES = 20, COUNTER_PUTS = 10 }; /* percent of the writes */
 	struct rng rng;
 	rng_create(&rng, draw(plan, FOR_OP, session, number));
 	*op = (struct crash_op){.kind = op_kind(plan, rng_below(&rng, 100)), .count = 1};
@@ -123,7 +129,10 @@ crash_operand(const struct crash_plan *plan, uint32_t session, uint64_t write)
 
 /* ---- keys ---- */
 
-/** Four characters with which no other key begins, except a longer next one. */
+/**
+ * Write an id of four characters. No other key begins with it, except the next one if that
+ * is longer.
+ */
 static size_t
 write_id(unsigned char *to, uint32_t session, uint32_t index)
 {
@@ -134,7 +143,7 @@ write_id(unsigned char *to, uint32_t session, uint32_t index)
 	return CRASH_KEY_MIN;
 }
 
-/** Any bytes after the id, seldom many. */
+/** Write an id and any bytes after it, seldom many. */
 static size_t
 write_filled(unsigned char *to, const struct crash_plan *plan, uint32_t session, uint32_t index)
 {
@@ -156,14 +165,14 @@ crash_key_make(unsigned char key[CRASH_KEY_MAX], const struct crash_plan *plan,
 	enum { BARE, PREFIXED, FILLED, LONGER, FAMILIES };
 	size_t prefix_size = sizeof(prefix) - 1, size;
 	switch (index % FAMILIES) {
-	case PREFIXED: /* no id begins with 'm' */
+	case PREFIXED: /* ids never begin with 'm' */
 		if (prefix_size + CRASH_KEY_MIN > plan->key_size_max)
 			break;
 		memcpy(key, prefix, prefix_size);
 		return prefix_size + write_id(key + prefix_size, session, index);
 	case FILLED:
 		return write_filled(key, plan, session, index);
-	case LONGER: /* the key before it, which is FILLED, is its prefix */
+	case LONGER: /* the previous key, which is FILLED, is its prefix */
 		size = write_filled(key, plan, session, index - 1);
 		if (size + CRASH_KEY_MIN > plan->key_size_max)
 			break;
@@ -176,7 +185,7 @@ crash_key_make(unsigned char key[CRASH_KEY_MAX], const struct crash_plan *plan,
 
 /* ---- values ---- */
 
-/** The beginning of a value that has room for it. */
+/** The head of a value that has room for it. */
 struct head {
 	uint64_t chain, write, sum;
 };
@@ -185,7 +194,7 @@ _Static_assert(sizeof(struct head) == CRASH_VALUE_TELLS, "the head of a value");
 size_t
 crash_value_size(const struct crash_plan *plan, uint32_t session, uint64_t write)
 {
-	enum { SHORTEST = 1 << 10 }; /* of the long ones */
+	enum { SHORTEST = 1 << 10 }; /* of the long values */
 	uint64_t random = draw(plan, FOR_SIZE, session, write);
 	uint64_t of_hundred = random % 100, size = random >> 8;
 	if (of_hundred < 10)

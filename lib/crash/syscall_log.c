@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Validates a recording. The process of the engine can write to its memory, so a store through a
- * wild pointer may damage it in a process that ends well. Everything is validated once, before it
- * is used. Readers of a recording need not check sizes, numbers and paths again, and no file is
- * ever created outside of the directory of a state.
+ * Validates a recording. The engine's process can write to this memory, so a wild pointer
+ * may damage it in a process that ends well. Everything is validated once, before it is
+ * used. So readers of a recording need not check sizes, numbers and paths again, and no
+ * file is ever created outside the directory of a state.
  *
- * Whether the calls are possible in a file system is not checked, for example whether a removed
+ * It does not check whether a file system allows the calls, for example whether a removed
  * name existed: the result of such calls is odd, but harmless.
  */
 #include "crash/syscall_log.h"
@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 
-/** The allowed file numbers of an entry. */
+/** The rule for the file number of an entry. */
 enum {
 	FILE_ANY = 0, /* none, or a known one */
 	FILE_KNOWN,
@@ -49,7 +49,7 @@ stays_inside(const char *path)
 	}
 }
 
-/** NULL, or the error in the path of `size` bytes, which lie inside the entry. */
+/** The error in a path of `size` bytes inside the entry; NULL: none. */
 static const char *
 check_path(const char *path, uint32_t size)
 {
@@ -60,7 +60,7 @@ check_path(const char *path, uint32_t size)
 	return stays_inside(path) ? NULL : "its path leads out of the database";
 }
 
-/** NULL, or the error in the entry; `room` bytes remain. */
+/** The error in the entry, if `room` bytes remain; NULL: none. */
 static const char *
 check_layout(const struct record_entry *entry, uint64_t room)
 {
@@ -95,7 +95,7 @@ static const char *
 check_moment(const struct record_entry *entry, const struct record_limits *limits)
 {
 	const struct crash_moment *moment = &entry->moment;
-	if (entry->kind == RECORD_BASE) /* before the writer started */
+	if (entry->kind == RECORD_BASE) /* recorded before the writer started */
 		return NULL;
 	for (uint32_t s = 0; s < limits->sessions; s++)
 		if (moment->acked[s] < limits->start[s] ||

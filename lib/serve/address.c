@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The address of a server: it is bound before the database is opened, so a wrong one costs nothing. */
+/*
+ * The address of a server. It is bound before the database is opened, so a wrong one costs
+ * nothing.
+ */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -15,7 +18,7 @@
 
 #define UNIX_MARK "unix:"
 
-/** "HOST:PORT" or "[HOST]:PORT" in its parts; false: it is neither. */
+/** Split "HOST:PORT" or "[HOST]:PORT"; false: the text is neither. */
 static bool
 split(const char *text, char *host, size_t size, const char **port)
 {
@@ -29,7 +32,7 @@ split(const char *text, char *host, size_t size, const char **port)
 	memcpy(host, text + is_bracketed, length);
 	host[length] = '\0';
 	*port = colon + 1;
-	/* getaddrinfo() takes larger numbers, and 16 bits of them */
+	/* getaddrinfo() accepts larger numbers and truncates them to 16 bits */
 	return strspn(*port, "0123456789") == strlen(*port) && strlen(*port) <= 5 &&
 		strtoul(*port, NULL, 10) <= UINT16_MAX;
 }
@@ -85,7 +88,7 @@ nb_serve_is_public(const char *listen)
 	return is_public;
 }
 
-/** A socket file that nobody listens at any more is in the way. */
+/** Remove a socket file on which no process listens any more. */
 static void
 remove_stale(const struct sockaddr_un *address)
 {
@@ -120,7 +123,10 @@ bind_unix(struct server *server, const char *path)
 	return NB_OK;
 }
 
-/** "127.0.0.1:41827": the port may have been chosen by the system. */
+/**
+ * Set server->address to the numeric form "127.0.0.1:41827", because the system may choose
+ * the port.
+ */
 void
 address_name(struct server *server, const struct sockaddr *address, socklen_t size)
 {
@@ -168,7 +174,7 @@ address_close(struct server *server)
 	if (server->listener >= 0)
 		close(server->listener);
 	server->listener = -1;
-	process_return_to_directory(); /* the path may be relative */
+	process_return_to_directory(); /* unix_path may be relative */
 	if (server->unix_path[0] != '\0')
 		unlink(server->unix_path);
 }

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Submits the requests of all connections of a thread to its session and hands out the answers.
+ * Submits the requests of all connections of a thread to its session and distributes the
+ * answers.
  *
- * Answers of a connection go out in the order of its requests. A client of the compact protocol
- * may allow late answers; then a request that is not done after the first reap is marked, and its
- * answer follows with its number. All other connections wait for their own requests: nothing more
- * is read from them meanwhile.
+ * Answers of a connection are sent in the order of its requests. A client of the compact
+ * protocol may allow late answers. Then a request that is not done after the first reap is
+ * marked as late, and its answer follows with its number. All other connections wait for
+ * their own requests: nothing more is read from them meanwhile.
  *
  * Order of a key. The engine keeps it for a session (nb_engine.submit). A verb that is not
  * submitted first waits for all requests in flight.
  *
- * The gate (gate.h). A thread is inside while requests are in flight. If another thread closes the
- * gate, this one waits for its requests before it submits more.
+ * The gate (gate.h). A thread is inside while requests are in flight. If another thread
+ * closes the gate, this one waits for its requests before it submits more.
  */
 #include "serve/async.h"
 
 #include "base/error.h"
 #include "serve/server.h"
 
-#define DRAIN_NS UINT64_C(1000000000) /* of one wait of many */
-enum { KEPT_BYTES = 4096 };           /* of a buffer that the next request uses again */
+#define DRAIN_NS UINT64_C(1000000000) /* limit for a single call of reap */
+enum { KEPT_BYTES = 4096 };           /* a larger buffer is freed after its request */
 
 struct async *
 async_new(struct window *window)
@@ -73,7 +74,10 @@ add_reply(struct bytes *to, const struct flight *flight)
 	to->is_failed |= flight->reply.is_failed;
 }
 
-/** Answers that are next in the order become ready; late ones are marked if that is allowed. */
+/**
+ * Move the next answers in order to `ready`; if late answers are allowed, mark those in
+ * flight.
+ */
 static void
 settle(struct async *async, struct conn *conn)
 {
@@ -120,7 +124,7 @@ async_flush(struct conn *conn)
 	add_answers(conn, &own->late, &own->late_count, NB_WIRE_FOLLOWS);
 }
 
-/** A request is answered by its op.answer and `value`. */
+/** Complete a request with its op.answer and `value`. */
 static void
 end_flight(struct async *async, struct flight *flight, struct nb_slice value)
 {
@@ -157,7 +161,7 @@ leave(struct async *async)
 	gate_leave(async->window->gate, async->window->id);
 }
 
-/** The engine can tell nothing more. */
+/** Fail all requests in flight, because reap has failed. */
 static void
 fail_all(struct async *async, int rc)
 {
@@ -235,7 +239,7 @@ enter(struct async *async)
 	async->is_inside = true;
 }
 
-/** Add a request to the connection's queue. Waits where too many are in flight. */
+/** Add a request to the connection's queue. Wait if too many are in flight. */
 static struct flight *
 new_flight(struct async *async, const struct window_op *op)
 {
@@ -260,7 +264,7 @@ new_flight(struct async *async, const struct window_op *op)
 	return flight;
 }
 
-/** The engine keeps pointers to the request, whose bytes are to stay. */
+/** Copy the bytes of a request, because the engine keeps pointers to them. */
 static bool
 keep(struct flight *flight)
 {
@@ -283,7 +287,10 @@ fail(struct async *async, struct flight *flight, int rc)
 	end_flight(async, flight, (struct nb_slice){NULL, 0});
 }
 
-/** `count` requests for which there are flights. A failure is that of the first one left. */
+/**
+ * Submit `count` requests. If the engine fails and takes none, the first remaining one
+ * fails.
+ */
 static void
 submit(struct async *async, size_t count)
 {
@@ -291,7 +298,7 @@ submit(struct async *async, size_t count)
 	for (size_t at = 0, taken; at < count; at += taken) {
 		taken = 1;
 		if (!async->flights[async->requests[at].tag].is_flying)
-			continue; /* it failed with all others */
+			continue; /* fail_all() ended it */
 		enter(async);
 		error_set(NB_OK, "%s", "");
 		taken = 0;
@@ -315,7 +322,7 @@ has_verb(const struct nb_engine *engine, uint32_t verb)
 		(verb == NB_REQ_MERGE && engine->merge != NULL);
 }
 
-/** What the engine has not, the server does by other verbs. Nothing is in flight. */
+/** Execute a request now, with other verbs, because the engine lacks its verb. */
 static void
 do_now(struct async *async, const struct window_op *op)
 {

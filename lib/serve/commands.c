@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Serves RESP2: finds the command of each request, and answers those that concern the server or the
- * database as a whole.
+ * Serves RESP2: finds the command of each request. Executes the commands that concern the
+ * server or the database as a whole.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -127,7 +127,7 @@ do_client(const struct call *call)
 		add_error(call, "unknown subcommand of CLIENT");
 }
 
-/** The durability in Redis's words, for clients that look before they write. */
+/** Report the durability in Redis's terms, for clients that check it before they write. */
 static void
 do_config(const struct call *call)
 {
@@ -178,7 +178,10 @@ do_quit(const struct call *call)
 static void
 do_command(const struct call *call);
 
-/* The most frequent ones first. `most` 0: any number of words. */
+/*
+ * The most frequent ones first. `least` and `most` limit the number of words; most 0: no
+ * limit.
+ */
 static const struct command {
 	const char *name;
 	void (*run)(const struct call *call);
@@ -213,7 +216,7 @@ static const struct command {
 };
 enum { COMMANDS = sizeof(commands) / sizeof(*commands) };
 
-/** Clients ask for a description of the commands, and can do without. */
+/** Clients ask for a description of the commands, but work without it. */
 static void
 do_command(const struct call *call)
 {
@@ -228,7 +231,7 @@ find_command(struct nb_slice name)
 {
 	const char *text = name.data;
 	for (size_t i = 0; i < COMMANDS; i++) {
-		/* the first letter decides nearly always, and cheaply */
+		/* the first letter nearly always decides, and is cheap */
 		if ((text[0] | 0x20) == commands[i].name[0] && is_word(name, commands[i].name))
 			return &commands[i];
 	}
@@ -251,7 +254,10 @@ refuse_command(const struct call *call, const struct command *command)
 	add_error(call, text);
 }
 
-/** false: it is to come again when the requests before it are answered. */
+/**
+ * Execute a command. false: it must be parsed again after the earlier requests are
+ * answered.
+ */
 static bool
 run_command(const struct call *call)
 {
@@ -263,7 +269,8 @@ run_command(const struct call *call)
 		return true;
 	}
 	bool is_gathered = command->run == do_get || command->run == do_set;
-	if (!is_gathered) /* these do what is there themselves, or answer in their turn */
+	/* the others run the window themselves, or their answers follow those in flight */
+	if (!is_gathered)
 		window_run(call->window, call->out);
 	if (!is_gathered && call->conn->async.first != NULL)
 		return false;

@@ -2,12 +2,12 @@
 /*
  * The commands of RESP2 that read and write single records.
  *
- * GET, SET, SETNX and MGET go through the window, so that pipelined requests reach the engine
- * together. All others first do what is in the window. A command that reads and then writes
- * (INCR, INCRBY, DECR, DECRBY, SET with XX) closes the gate (gate.h), so no other connection
- * writes in between; with one thread that costs nothing.
+ * GET, SET, SETNX and MGET go through the window, so that pipelined requests reach the
+ * engine together. All others first run the window. A command that reads and then writes
+ * (INCR, INCRBY, DECR, DECRBY, SET with XX) closes the gate (gate.h), so no other
+ * connection writes in between. With one thread the gate costs nothing.
  *
- * Where the engine answers a del without a search, DEL counts each key.
+ * If the engine answers a delete without a search, DEL counts each key.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +42,10 @@ check_value(const struct call *call, struct nb_slice value)
 	return false;
 }
 
-/** Words from the first on, each step-th of them, are keys. */
+/**
+ * Check each step-th word from word 1 on as a key; with step 2, the word after it as a
+ * value.
+ */
 static bool
 check_keys(const struct call *call, size_t step)
 {
@@ -191,7 +194,7 @@ do_mset(const struct call *call)
 		add_failure(call, rc);
 }
 
-/** DEL and EXISTS: how many keys were answered NB_OK. */
+/** Execute DEL or EXISTS: count the keys that are answered NB_OK. */
 static void
 count_keys(const struct call *call, uint32_t verb)
 {
@@ -226,7 +229,10 @@ do_exists(const struct call *call)
 
 /* ---- numbers ---- */
 
-/** The key's number plus `by`; *wrong: why not. The gate is closed. */
+/**
+ * Add `by` to the key's number. *wrong: the reason if that is impossible. The gate is
+ * closed.
+ */
 static int
 increment(const struct call *call, struct nb_slice key, int64_t by, int64_t *sum,
 	const char **wrong)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SCAN of RESP2. A cursor of Redis is a number; here it belongs to its connection, which keeps the
- * last key that it has seen. So only an ordered engine has a SCAN: it goes on behind that key.
+ * SCAN of RESP2. Redis's cursor is a number. Here it belongs to its connection, which
+ * stores the last key returned. So SCAN needs an ordered engine: it continues after that
+ * key.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 enum { SCAN_COUNT = 10, SCAN_MOST = 1000 };
 
 struct scan {
-	struct nb_slice match; /* data NULL: all */
+	struct nb_slice match; /* pattern; data NULL: all keys */
 	int64_t count;
 	struct bytes keys; /* as bulk strings */
 	size_t found;
@@ -19,8 +20,8 @@ struct scan {
 };
 
 /**
- * Whether a pattern with '*', '?' and '\\' matches. Only the last '*' is tried again, so the time
- * is at most the product of both lengths, whatever a client sends.
+ * Whether a pattern with '*', '?' and '\\' matches. Only the last '*' is retried, so the
+ * time is at most the product of both lengths, for any input.
  */
 static bool
 matches(struct nb_slice pattern, struct nb_slice text)
@@ -57,7 +58,7 @@ take_key(struct scan *scan, struct nb_slice key)
 	scan->found++;
 }
 
-/** Keys behind the one that the last call ended with, which is kept in conn->scan_key. */
+/** Read keys after the last key of the previous call, which is in conn->scan_key. */
 static int
 scan_some(const struct call *call, struct scan *scan)
 {

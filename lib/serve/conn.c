@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A connection: what it has sent is read, done and answered on the thread that has it.
+ * A connection: the thread that owns it reads, executes and answers its requests.
  *
- * Memory. A read goes to a buffer of the thread, and so do the answers. Only the beginning of a
- * request that is not whole, and answers that the socket does not take, are kept by the
- * connection. So a connection that is idle has no buffers at all.
+ * Memory. The thread has one buffer for reading and one for answers. A connection stores
+ * only the beginning of an incomplete request, and answers that the socket did not accept.
+ * So an idle connection has no buffers.
  *
  * A client that does not read its answers. While answers wait, nothing is read from the
- * connection and nothing that was read is done. All others of the thread go on.
+ * connection and none of its requests is executed. The thread's other connections continue.
  *
- * What all connections of a thread keep together is limited; a connection that would exceed the
- * limit is closed.
+ * The buffers of a thread's connections have a common limit; a connection that would exceed
+ * it is closed.
  */
 #include <errno.h>
 
 #include "base/error.h"
 #include "serve/server.h"
 
-/** Bytes of a connection that count. */
+/** The bytes of a connection's buffers that count for the limit. */
 static uint64_t
 buffered(const struct conn *conn)
 {
@@ -25,7 +25,10 @@ buffered(const struct conn *conn)
 	return room > BUFFER_FREE ? room - BUFFER_FREE : 0;
 }
 
-/** Keep bytes; false: there is no room for them, and the connection is to be closed. */
+/**
+ * Store bytes; false: the limit or the memory is exceeded, and the connection must be
+ * closed.
+ */
 static bool
 keep(struct conn *conn, struct bytes *to, const char *bytes, size_t size)
 {
@@ -55,7 +58,7 @@ conn_close(struct conn *conn)
 	if (conn->next != NULL)
 		conn->next->previous = conn->previous;
 	if (thread->errand_of == conn)
-		thread->errand_of = NULL; /* it is done, and nobody hears of it */
+		thread->errand_of = NULL; /* the errand is executed, but not answered */
 	if (thread->window.async != NULL)
 		async_forget(thread->window.async, conn);
 	forget(conn, &conn->in);
@@ -90,7 +93,7 @@ conn_begin(struct thread *thread, struct conn *conn)
 
 /* ---- output ---- */
 
-/** Bytes that the socket has taken. */
+/** Returns the number of bytes that the socket accepted. */
 static size_t
 send_some(struct conn *conn, const char *bytes, size_t size)
 {
@@ -110,14 +113,14 @@ send_some(struct conn *conn, const char *bytes, size_t size)
 	return sent;
 }
 
-/** Send what requests were answered; the rest waits. */
+/** Send the answers in the thread's buffer; store those that the socket does not accept. */
 static void
 send_answers(struct conn *conn)
 {
 	struct thread *thread = conn->thread;
 	struct bytes *out = &thread->out;
 	if (out->is_failed) {
-		conn->is_broken = true; /* answers are missing */
+		conn->is_broken = true; /* because answers are missing */
 		thread->dropped++;
 	}
 	if (out->size > 0 && !conn->is_broken) {
@@ -133,7 +136,7 @@ send_answers(struct conn *conn)
 		bytes_free(out);
 }
 
-/** Send what waits; true: nothing waits any more. */
+/** Send stored answers; true: none is left. */
 static bool
 send_waiting(struct conn *conn)
 {
@@ -168,7 +171,7 @@ serve_bytes(struct conn *conn, const char *bytes, size_t size)
 	return used;
 }
 
-/** Whether requests may be done now. */
+/** Whether requests may be executed now. */
 static bool
 may_go_on(const struct conn *conn)
 {
@@ -176,7 +179,7 @@ may_go_on(const struct conn *conn)
 		conn->out.size == 0;
 }
 
-/** Do what is in [bytes, +size), of which the last `kept` bytes are kept if they are not used. */
+/** Execute the requests in [bytes, +size). Returns the number of bytes used. */
 static size_t
 serve_all(struct conn *conn, const char *bytes, size_t size)
 {
@@ -195,7 +198,7 @@ drop_front(struct bytes *bytes, size_t size)
 	memmove(bytes->data, bytes->data + size, bytes->size);
 }
 
-/** Do what was kept. */
+/** Execute the stored requests. */
 static void
 serve_kept(struct conn *conn)
 {
@@ -213,7 +216,7 @@ drop(struct conn *conn)
 	conn->thread->dropped++;
 }
 
-/** Bytes were read to `bytes`: behind those that are kept, or as the first ones. */
+/** Process bytes just read: append them to stored ones, or execute them directly. */
 static void
 take(struct conn *conn, char *bytes, size_t size)
 {
@@ -246,7 +249,7 @@ read_some(struct conn *conn)
 
 /* ---- both ---- */
 
-/** Close it or wait for what it waits for. */
+/** Close the connection, or wait for the right event. */
 static void
 settle(struct conn *conn)
 {
@@ -301,7 +304,7 @@ void
 conn_resume(struct conn *conn)
 {
 	conn->is_waiting = false;
-	send_flown(conn); /* late answers come before a refused view */
+	send_flown(conn); /* late answers precede the answer to a rejected view */
 	if (may_go_on(conn) && conn->in.size > 0)
 		serve_kept(conn);
 	settle(conn);

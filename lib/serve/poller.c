@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The threads of a server: each waits for its connections with epoll and takes no lock.
+ * The threads of a server. Each waits for its connections with epoll and takes no lock.
  *
- * Waiting. Falling asleep and waking up takes longer than a request. So a thread polls before it
- * sleeps, up to the time of the option spin, while that pays (plugins/remote/spin.h).
+ * Waiting. Falling asleep and waking up takes longer than a request. So a thread polls
+ * before it sleeps, up to the time of the option spin, as long as that pays off
+ * (plugins/remote/spin.h).
  *
- * While requests are in flight (async.h) a thread alternates between its connections and waits of
- * REAP_NS for the engine, since one call cannot wait for both.
+ * While requests are in flight (async.h), a thread alternates between its connections and
+ * waits of REAP_NS for the engine, because one call cannot wait for both.
  *
- * A transport whose news epoll does not name (transport_ofi.c) has one file in the epoll, with the
- * thread itself as its data, and names them itself.
+ * A transport with its own event queues (transport_ofi.c) has one file in the epoll, with
+ * the thread as its data. It finds the connections itself.
  *
- * A thread returns from thread_serve() with its session open when the server pauses (an errand
- * for the whole database), and comes back; its connections stay.
+ * When the server pauses for an errand on the whole database, a thread returns from
+ * thread_serve() with its session open and is called again later; its connections stay.
  */
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -26,7 +27,7 @@
 #include "serve/server.h"
 
 enum { EVENTS = 64, TICK_MS = 1, IDLE_MS = 1000, REAP_NS = 100000 };
-#define FINISH_NS UINT64_C(1000000000) /* for clients to take their answers, at the end */
+#define FINISH_NS UINT64_C(1000000000) /* limit at the end for clients to read their answers */
 
 void
 thread_wake(const struct thread *thread)
@@ -61,7 +62,7 @@ thread_send_errand(struct conn *conn, uint32_t kind, uint32_t upto)
 	(void)!write(server->wake, &(uint64_t){1}, sizeof(uint64_t));
 }
 
-/** The main thread has done it. */
+/** Answer the errand that the main thread has executed. */
 static void
 end_errand(struct thread *thread)
 {
@@ -102,7 +103,7 @@ may_sleep(struct thread *thread)
 	return transport->may_sleep == NULL || transport->may_sleep(thread);
 }
 
-/** Events without waiting; true: there are some, or news. */
+/** Get events without waiting; true: some events, or transport news. */
 static bool
 look(struct thread *thread, struct epoll_event *events, int *count)
 {
@@ -110,7 +111,7 @@ look(struct thread *thread, struct epoll_event *events, int *count)
 	return *count != 0 || has_news(thread);
 }
 
-/** Poll without sleeping, while that pays. true: something came. */
+/** Poll without sleeping, as long as that pays off. true: something arrived. */
 static bool
 spin(struct thread *thread, struct epoll_event *events, int *count)
 {
@@ -125,7 +126,7 @@ spin(struct thread *thread, struct epoll_event *events, int *count)
 	return false;
 }
 
-/** Events that are there, or came within the time to spin, or then after a sleep. */
+/** Get events: at once, else by polling, else after a sleep. */
 static int
 wait_events(struct thread *thread, struct epoll_event *events)
 {
@@ -151,7 +152,7 @@ wait_events(struct thread *thread, struct epoll_event *events)
 	return epoll_wait(thread->epoll, events, EVENTS, IDLE_MS);
 }
 
-/** Send what the engine has answered meanwhile. */
+/** Send the answers of requests that the engine has finished meanwhile. */
 static void
 send_flown(struct thread *thread)
 {
@@ -174,7 +175,8 @@ serve_events(struct thread *thread)
 		if (events[i].data.ptr == NULL)
 			take_new(thread);
 		else if (events[i].data.ptr == thread)
-			(void)may_sleep(thread); /* its file is to say what comes from now on */
+			/* from now on its file must report new events */
+			(void)may_sleep(thread);
 		else if (!thread_must_return(thread))
 			conn_wake(events[i].data.ptr);
 	}
@@ -195,7 +197,10 @@ thread_drop_all(struct thread *thread)
 		conn_close(thread->conns);
 }
 
-/** Answer what was read, for as long as clients take answers, but not for ever. */
+/**
+ * Answer the requests already read, as long as clients read the answers, but at most
+ * FINISH_NS.
+ */
 static void
 finish(struct thread *thread)
 {

@@ -2,9 +2,10 @@
 /*
  * Parses requests of RESP2 in place.
  *
- * A request may come in any number of pieces. What was looked at of an incomplete one is not
- * looked at again until it is whole, so that a client that sends byte by byte costs no more than
- * its bytes. Then it is parsed once more from its beginning, to find its words.
+ * A request may arrive in any number of pieces. The parsed part of an incomplete request is
+ * not parsed again until the request is complete, so a client that sends byte by byte costs
+ * no more than its bytes. A complete request is then parsed once more from its beginning,
+ * to find its words.
  */
 #include "serve/resp.h"
 
@@ -29,8 +30,8 @@ bytes_grow(struct bytes *bytes, size_t more)
 enum { NUMBER_PART = -1, NUMBER_BROKEN = -2, HEAD_MAX = 16 };
 
 /**
- * A count after a mark, up to "\r\n". Returns where it ends, or NUMBER_*. Redis takes a sign; a
- * negative count is an empty request there.
+ * Parse a count between a mark and "\r\n". Returns the offset after it, or NUMBER_*. Redis
+ * accepts a sign; a negative count is an empty request.
  */
 static inline ptrdiff_t
 parse_count(const char *bytes, size_t size, int64_t *out)
@@ -98,7 +99,7 @@ parse_line(struct resp_args *args, struct resp_state *state, const char *bytes, 
 	return RESP_WHOLE;
 }
 
-/** The words from state->at on; they are kept only if that is the first. */
+/** Parse the words from state->at on; store them if `is_kept`: if that is the first word. */
 static int
 parse_words(struct resp_args *args, struct resp_state *state, bool is_kept, const char *bytes,
 	size_t size, size_t word_max, size_t *used, const char **error)
@@ -217,7 +218,7 @@ resp_number(int64_t *out, struct nb_slice text)
 	uint64_t number = 0, most = (uint64_t)INT64_MAX + first;
 	if (at == text.size || text.size > 20)
 		return false;
-	/* "-0" and leading zeros are no numbers to Redis */
+	/* Redis rejects "-0" and leading zeros */
 	if (digits[at] == '0' && text.size > 1)
 		return false;
 	for (; at < text.size; at++) {

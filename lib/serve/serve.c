@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A server from its beginning to its end, on the main thread:
+ * The life of a server, on the main thread:
  *
- *     check the options, bind the address, claim the directory, open the database
- *     listen; until nb_stop():
- *         accept connections, each for the thread that has the fewest
- *         errands: all threads pause, the engine's verb is called, they go on
- *     stop accepting; the threads answer what they have read, and close; close the database
+ *         check the options, bind the address, claim the directory, open the database
+ *         listen; until nb_stop():
+ *             accept connections, each for the thread that has the fewest
+ *             errands: all threads pause, the engine's verb is called, they continue
+ *         stop accepting; the threads answer the requests they have read, and close
+ *         close the database
  *
- * Requests never pass this thread. Connections are handed over by an atomic list for each thread,
- * so that the threads have no lock in common. Evenly by count, and not by SO_REUSEPORT, whose
- * hash would give one of two threads both of two connections half of the time.
+ * Requests never pass through this thread. It hands connections over by an atomic list for
+ * each thread, so the threads share no lock. It balances them by count. Rejected:
+ * SO_REUSEPORT, whose hash would give both of two connections to one of two threads half of
+ * the time.
  */
 #include <errno.h>
 #include <poll.h>
@@ -31,7 +33,7 @@
 
 enum {
 	LOOK_MS = 100,
-	OTHER_FILES = 64, /* that the engine and this library have open, without sockets */
+	OTHER_FILES = 64, /* files of the engine and this library, except sockets */
 	THREADS_MAX = 1024
 };
 
@@ -99,7 +101,7 @@ bind_address(struct server *server)
 	return server->transport->bind(server, server->options.listen);
 }
 
-/** As many connections as there may be open files. */
+/** Raise the limit of open files for the connections, or reduce the number of connections. */
 static void
 limit_connections(struct server *server)
 {
@@ -123,7 +125,7 @@ limit_connections(struct server *server)
 		server->options.connections, asked);
 }
 
-/** The directory of the database is ours, and no other process's. */
+/** Claim the database's directory, so that no other process uses it. */
 static int
 claim(struct server *server)
 {
@@ -263,7 +265,7 @@ no_tick(void *arg)
 	(void)arg;
 }
 
-/** All threads return from the phase. */
+/** Wake all threads and wait until they return from the phase. */
 static void
 await_threads(struct server *server)
 {
@@ -286,7 +288,7 @@ emit_stat(void *to, const char *name, const char *unit, uint32_t kind, uint64_t 
 		errand->number = value;
 }
 
-/** How the server's threads have waited, beside the engine's counters. */
+/** Add to the engine's counters how the server's threads have waited. */
 static void
 emit_waits(const struct server *server, struct errand *errand)
 {
@@ -299,7 +301,7 @@ emit_waits(const struct server *server, struct errand *errand)
 	emit_stat(errand, "serve_waits_slept", "waits", NB_STAT_COUNTER, slept);
 }
 
-/** A database that is a directory is made anew. */
+/** Create a database that is a directory anew. */
 static int
 reset(struct server *server)
 {
@@ -340,7 +342,7 @@ has_errand(const struct server *server, uint32_t kind)
 	return false;
 }
 
-/** No thread serves meanwhile. */
+/** Execute all errands; no thread serves meanwhile. */
 static int
 do_errands(struct server *server)
 {
@@ -357,7 +359,7 @@ do_errands(struct server *server)
 		process_return_to_directory();
 		if (errand->rc != NB_OK)
 			bytes_add(&errand->text, nb_error_text(), strlen(nb_error_text()));
-		if (server->db == NULL) /* it could not be opened again */
+		if (server->db == NULL) /* reopening failed */
 			return errand->rc < 0 ? errand->rc : NB_FAIL;
 	}
 	worker_pool_begin(&server->pool, PHASE_SERVE);
@@ -446,7 +448,7 @@ refuse_errands(struct server *server)
 	}
 }
 
-/** The threads answer what they have read, and end. */
+/** Let the threads answer the requests they have read, and end. */
 static int
 end_threads(struct server *server, int rc)
 {
@@ -454,7 +456,7 @@ end_threads(struct server *server, int rc)
 	snprintf(text, sizeof(text), "%s", nb_error_text());
 	__atomic_store_n(&server->is_ending, 1, __ATOMIC_RELEASE);
 	await_threads(server);
-	if (rc == NB_OK) { /* those that had paused are to end as well */
+	if (rc == NB_OK) { /* threads that had paused must end as well */
 		refuse_errands(server);
 		worker_pool_begin(&server->pool, PHASE_SERVE);
 		await_threads(server);

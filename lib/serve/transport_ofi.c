@@ -2,13 +2,13 @@
 /*
  * Connections by libfabric (plugins/remote/fabric.h).
  *
- * The main thread has the endpoint that listens, and its queue of events. A request to connect goes
- * to a thread as any connection does, and the thread accepts it on its own domain: its channels and
- * their queues are used by no other thread. Nothing is known to be new before the thread has looked
- * at its queues; a file that can be read then wakes it up.
+ * The main thread has the listening endpoint and its event queue. It hands a connection
+ * request to a thread like any connection. The thread accepts it on its own domain, so its
+ * channels and their queues are used by no other thread. Events become known only when the
+ * thread polls its queues; a readable file wakes it up.
  *
- * News of a channel are told once. So a connection that has more to read, and may, is noted again:
- * that is the level-triggered epoll of sockets.
+ * The news of a channel is reported once. So a connection that can and may read more is
+ * noted again, which gives the level-triggered behaviour of epoll with sockets.
  */
 #ifdef NB_HAVE_OFI
 
@@ -22,7 +22,7 @@
 #include "serve/server.h"
 
 enum {
-	NEWS = 64, /* between two looks at the rest */
+	NEWS = 64, /* limit for one call */
 	REQUESTS = 64
 };
 
@@ -34,7 +34,7 @@ struct ofi_server {
 
 struct ofi_thread {
 	struct fabric fabric;
-	struct conn *at_hand; /* NULL: it was closed */
+	struct conn *at_hand; /* the current connection; NULL: it was closed */
 };
 
 /* ---- the main thread ---- */
@@ -93,7 +93,7 @@ ofi_listen(struct server *server)
 	const struct ofi_server *own = server->of_transport;
 	log_message(NB_LOG_INFO, "%s: libfabric's provider %s", server->address,
 		own->net.info->fabric_attr->prov_name);
-	return NB_OK; /* since it is bound: before, the port is not known */
+	return NB_OK; /* it listens since it was bound, because the port is unknown before */
 }
 
 static void
@@ -201,7 +201,10 @@ ofi_may_sleep(struct thread *thread)
 	return fabric_may_sleep(&own->fabric);
 }
 
-/** The connection has not done all that the news allows: it waits for an errand, or read a part. */
+/**
+ * Whether the connection must be noted again: it waits for an errand, or has read only a
+ * part.
+ */
 static bool
 may_do_more(const struct conn *conn, const struct channel *channel)
 {

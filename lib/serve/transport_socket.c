@@ -12,7 +12,7 @@
 
 enum {
 	BACKLOG = 1024,
-	ACCEPTS = 64 /* between two looks at the rest */
+	ACCEPTS = 64 /* limit for one call */
 };
 
 static int
@@ -30,7 +30,7 @@ take_connection(struct server *server, int fd)
 	struct thread *thread = server_choose_thread(server);
 	if (thread == NULL)
 		(void)!send(fd, refusal, sizeof(refusal) - 1, MSG_NOSIGNAL);
-	/* of a Unix socket these fail, and are not needed */
+	/* both calls fail for a Unix socket, which does not need them */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int));
 	if (thread == NULL || !server_hand_over(thread, fd, NULL))

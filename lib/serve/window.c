@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hands requests to the engine: neighbouring puts as one batch, all gets as one multi_get, so that
- * an engine can sync once for many writes and overlap the cache misses of many reads. Neighbouring
- * merges are in flight together, if the engine can, for the same reasons.
+ * Hands requests to the engine: neighbouring puts as one batch, all gets as one multi_get.
+ * So an engine can sync once for many writes, and overlap the cache misses of many reads.
+ * If the engine can, neighbouring merges are in flight together for the same reasons.
  *
- * Order. Writes are done in their order and before the gets. So a write of a key that an earlier
- * get wants ends the window. Whether one does is asked of a filter of 512 bits first, and of the
- * keys themselves only if that says so.
+ * Order. Writes are executed in their order and before the gets. So a write to a key that
+ * an earlier get reads ends the window. A filter of 512 bits rules most keys out; otherwise
+ * the keys are compared.
  */
 #include "serve/window.h"
 
@@ -17,10 +17,13 @@
 #include "serve/async.h"
 #include "serve/resp.h"
 
-/* Answers of a window beyond which the next one is shorter: values are lent together. */
+/*
+ * If the answers of a window are longer, the next window is shorter, because values are
+ * lent together.
+ */
 enum { WINDOW_BYTES = 256 * 1024, CONFLICTS_MAX = 1000 };
 
-/* Merges that do not come out for so long are given up. */
+/* Limit for the wait for merges; after it the engine counts as broken. */
 #define REAP_NS UINT64_C(60000000000)
 
 void
@@ -55,7 +58,7 @@ window_failure(struct window *window, int rc)
 
 /* ---- the engine ---- */
 
-/** A put in place of an insert or a merge that the engine has not. This thread is alone. */
+/** Emulate an insert or a merge that the engine lacks. This thread is alone. */
 static int
 put_instead(struct window *window, const struct window_op *op)
 {
@@ -82,7 +85,7 @@ put_instead(struct window *window, const struct window_op *op)
 	return engine->put(window->session, op->key, value);
 }
 
-/** The thread is inside the gate. */
+/** Execute with exclusive access. The thread is inside the gate. */
 static int
 do_alone(struct window *window, const struct window_op *op)
 {
@@ -144,7 +147,7 @@ window_do(struct window *window, const struct window_op *op, struct nb_slice *va
 	return rc;
 }
 
-/* Ops [from, to) are puts. */
+/* Execute the puts [from, to). */
 static void
 put_together(struct window *window, size_t from, size_t to)
 {
@@ -166,7 +169,10 @@ put_together(struct window *window, size_t from, size_t to)
 		window->ops[i].answer = rc;
 }
 
-/** Take what is done of the merges in flight. How many; 0: reap has failed, or does not answer. */
+/**
+ * Collect finished merges. Returns their number; 0: reap has failed, or nothing finished in
+ * time.
+ */
 static size_t
 reap_merges(struct window *window)
 {
@@ -190,7 +196,7 @@ reap_merges(struct window *window)
 	return count;
 }
 
-/** Ops [from, to) are merges, which the engine can have in flight. */
+/** Execute the merges [from, to) in flight together. */
 static void
 merge_together(struct window *window, size_t from, size_t to)
 {
@@ -202,7 +208,7 @@ merge_together(struct window *window, size_t from, size_t to)
 			.key = window->ops[i].key,
 			.operand = window->ops[i].operand,
 			.verb = NB_REQ_MERGE};
-		window->ops[i].answer = NB_FAIL; /* until it comes out */
+		window->ops[i].answer = NB_FAIL; /* until its completion arrives */
 	}
 	while (left > 0) {
 		size_t taken = 0;
@@ -211,7 +217,7 @@ merge_together(struct window *window, size_t from, size_t to)
 			: NB_OK;
 		sent += taken;
 		size_t came = rc == NB_OK || rc == NB_PENDING ? reap_merges(window) : 0;
-		if (came == 0) { /* the engine is broken, and so is what it has in flight */
+		if (came == 0) { /* the engine is broken, so its requests in flight are lost */
 			window->is_broken = true;
 			window_failure(window, NB_FAIL);
 			return;
@@ -231,7 +237,7 @@ can_merge_together(const struct window *window)
 		!window->is_broken;
 }
 
-/** How many ops from `from` on have that verb. */
+/** The number of consecutive ops from `from` on with that verb. */
 static size_t
 count_alike(const struct window *window, size_t from, uint32_t verb)
 {
@@ -258,7 +264,10 @@ do_writes(struct window *window)
 	}
 }
 
-/** The values of all gets at once, or none of them: then they come one by one. */
+/**
+ * Read all gets by one multi_get. false: not possible, so they are read one by one. If
+ * multi_get fails, all gets fail.
+ */
 static bool
 get_together(struct window *window)
 {
@@ -348,7 +357,7 @@ window_add_reply(struct window *window, const struct window_op *op, struct nb_sl
 	add_reply(out, window, op, value);
 }
 
-/** Answers in their order. Gets that were not done together are done here. */
+/** Write the answers in order. Executes the gets here if they were not read together. */
 static void
 add_replies(struct window *window, struct bytes *out, bool is_together)
 {

@@ -2,10 +2,10 @@
 /*
  * Serves the compact protocol (mininb/wire.h).
  *
- * A batch is not gathered before it is done: its requests are parsed one by one as they come, and
- * those of one read go to the engine together. So a batch may be of any length, and only one
- * request has to be whole. Answers get a head of their own for each read, whose count is set when
- * no more answers follow it.
+ * A batch is executed while it arrives: its requests are parsed one by one, and those of
+ * one read go to the engine together. So a batch may have any length, and only one request
+ * must be complete. The answers of each read get their own head; its count is set when the
+ * last of them is added.
  */
 #include <stdio.h>
 
@@ -39,7 +39,10 @@ load_u64(const char *at)
 
 /* ---- answers ---- */
 
-/** With requests in flight the answers get their heads when they are there (async.c). */
+/**
+ * Begin a head for answers. With requests in flight, async.c writes the heads later
+ * instead.
+ */
 static void
 begin_frame(struct conn *conn)
 {
@@ -53,7 +56,7 @@ begin_frame(struct conn *conn)
 	bytes_add(out, &head, sizeof(head));
 }
 
-/** Answers that were added since begin_frame() are complete. */
+/** Set the count of the answers added since begin_frame(); without any, remove the head. */
 static void
 end_frame(struct conn *conn)
 {
@@ -79,7 +82,7 @@ add_frame(struct conn *conn, uint32_t kind, uint32_t status, int rc, const void 
 	bytes_add(&conn->thread->out, body, size);
 }
 
-/** The connection ends with a message. */
+/** Send a message and end the connection. */
 static size_t
 break_off(struct conn *conn, const char *text)
 {
@@ -89,7 +92,7 @@ break_off(struct conn *conn, const char *text)
 	return 0;
 }
 
-/** Without an order there is no place from which a scan could go on. */
+/** Whether scans are possible. They need an order, to continue after a key. */
 static bool
 has_scan(const struct nb_engine *engine)
 {
@@ -137,7 +140,7 @@ greet(struct conn *conn, const struct nb_wire_head *head)
 
 /* ---- requests ---- */
 
-/** Returns the request's size, PART with *need, or BROKEN. */
+/** Returns the request's size, PART with *need set, or BROKEN. */
 static inline ptrdiff_t
 parse_fixed(const struct wire_state *wire, const char *bytes, size_t size,
 	struct record *record, size_t *need)
@@ -186,7 +189,7 @@ parse_sized(const struct server *server, const char *bytes, size_t size, struct 
 
 enum { STEP_HEAD = 1 + 4 + 8 + 4 + 4 };
 
-/** The step at the front of `bytes`; *step may be NULL. */
+/** Parse the step at the front of `bytes`; `step` may be NULL. */
 static ptrdiff_t
 parse_step(const struct server *server, const char *bytes, size_t size, struct nb_step *step,
 	size_t *need)
@@ -323,7 +326,7 @@ end_records(struct conn *conn)
 		end_frame(conn);
 }
 
-/** Requests of the batch at hand. */
+/** Execute the requests of the current batch. */
 static size_t
 serve_records(struct conn *conn, const char *bytes, size_t size)
 {
@@ -363,7 +366,10 @@ serve_records(struct conn *conn, const char *bytes, size_t size)
 	return used;
 }
 
-/** A head was read. Returns its size, or 0 if the connection ends. */
+/**
+ * Begin a batch after its head was read. Returns the head's size, or 0 if the connection
+ * ends.
+ */
 static size_t
 begin_batch(struct conn *conn, const struct nb_wire_head *head)
 {
@@ -393,9 +399,9 @@ begin_batch(struct conn *conn, const struct nb_wire_head *head)
 
 /* ---- scans ---- */
 
-enum { SCAN_BYTES = 64 * 1024 /* of an answer, after which it ends */ };
+enum { SCAN_BYTES = 64 * 1024 /* limit for one answer */ };
 
-/** Records from the open scan; *more: the client may ask for those that follow. */
+/** Add records of the open scan; *more: the client may ask for the next ones. */
 static int
 add_records(struct conn *conn, const struct nb_wire_head *head, struct nb_slice from,
 	uint32_t *count, bool *more)
@@ -512,7 +518,10 @@ begin_scan(struct conn *conn, const struct nb_wire_head *head, const char *bytes
 	return whole;
 }
 
-/** A frame of which `size` bytes are there. Returns those that were used; 0: it waits or ends. */
+/**
+ * Begin a frame of which `size` bytes have arrived. Returns the bytes used; 0: it waits or
+ * ends.
+ */
 static size_t
 begin_request(struct conn *conn, const char *bytes, size_t size)
 {
