@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Steps that every kind of run goes through on the main thread: opening the database,
- * settling, closing, and reporting how far it is.
+ * Steps of every kind of run on the main thread: opening the database, settling, closing, and
+ * progress reports.
  *
- * A verb of the engine that fails has its text in the slot of this thread; what an earlier call
- * left there must not be taken for it, so it is cleared before.
+ * A failed engine call leaves its error text in the slot of this thread. The slot is cleared
+ * before each call, so that the text of an earlier call is not taken for it.
  *
- * The database is put out of the page cache before it is opened, if that was asked for. In any
- * case it is looked at how much of it is there: before it is opened, before the first operation,
- * and after it was closed. The second look tells an engine that reads everything when it opens,
- * and is warm then however cold its files were. All of that is outside of what is timed.
+ * If requested, the database is evicted from the page cache before open. In any case the run
+ * measures the cached part: before open, before the first operation, and after close. The
+ * second measurement reveals an engine that reads everything at open. It is then warm, however
+ * cold its files were. None of this is timed.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -24,7 +24,7 @@
 #include "run/sampler.h"
 #include "run/syncs.h"
 
-/** `which` says who, for a failure. */
+/** Pin this thread. `which` and `id` name it in a failure. */
 static int
 pin(size_t cpu, const char *which, uint32_t id)
 {
@@ -141,8 +141,10 @@ run_is_local(const struct nb_run *run)
 	return run_is_kept(run) && run->servers.count == 0;
 }
 
-/** Out of memory, if that was asked for. With a limit of memory its files at least: pages that
- * were cached by another process would not count. */
+/**
+ * Evict the database from memory if requested. With a memory limit, evict at least its files:
+ * pages that another process had cached would not be charged to the limit.
+ */
 static int
 cool(struct nb_run *run, uint32_t *how)
 {
@@ -155,7 +157,9 @@ cool(struct nb_run *run, uint32_t *how)
 		run->path, is_cold ? RESIDENCY_DROP_CACHES : RESIDENCY_FILES_ONLY, how);
 }
 
-/** Pages of such a file system stay charged to who wrote them and cannot be evicted. */
+/**
+ * Refuse a file system in memory. Its pages stay charged to their writer and cannot be evicted.
+ */
 static int
 check_memory(const struct nb_run *run)
 {
@@ -179,7 +183,7 @@ run_cool_database(struct nb_run *run)
 	}
 	if (rc != NB_OK || !run_is_local(run))
 		return rc;
-	if (!measured->had_data) /* nothing to evict yet, but to read back later */
+	if (!measured->had_data) /* nothing to evict yet, but before reading back */
 		return (run->options.flags & NB_RUN_COLD) != 0
 			? residency_can_be_cold(run->path)
 			: NB_OK;
@@ -192,7 +196,7 @@ run_cool_database(struct nb_run *run)
 void
 run_look_begin(struct nb_run *run)
 {
-	process_return_to_directory(); /* a session may have left it when it was opened */
+	process_return_to_directory(); /* opening a session may have changed it */
 	if (run_is_local(run) && !run->measured.has_begun)
 		residency_look(&run->measured.residency_begin, run->path);
 }
@@ -212,7 +216,7 @@ open_database(struct nb_run *run)
 	return run->engine->table.open(&run->db, &run->open_args);
 }
 
-/** How much may be in flight in a session. */
+/** Set the largest number and size of requests in flight in a session. */
 static void
 find_inflight(const struct nb_run *run, struct nb_open_args *args)
 {
@@ -259,7 +263,7 @@ open_as(struct nb_run *run, const char *phase, uint32_t flags)
 	if (rc == NB_OK && run->db == NULL)
 		rc = error_set(NB_FAIL, "gave no database");
 	if (rc != NB_OK)
-		run_dismiss_keeper(run, rc); /* its text stays */
+		run_dismiss_keeper(run, rc); /* the error text stays */
 	if (run->left.is_left)
 		return rc;
 	return rc == NB_OK ? rc : run_engine_failure(run, rc, rc > 0 ? "open" : run->path);
@@ -272,8 +276,8 @@ reset(struct nb_run *run)
 }
 
 /**
- * Servers hold what earlier runs left: removed for --fresh, and where the engine promises nothing
- * of what was there before, unless another shard may have loaded it.
+ * Remove the data that earlier runs left on servers: for --fresh, and if the engine does not
+ * keep data. In the latter case not if another shard may have loaded it.
  */
 static int
 reset_servers(struct nb_run *run)
@@ -341,7 +345,7 @@ run_ask_counters(struct nb_run *run, struct counters *out)
 		return NB_OK;
 	int rc = run_call(run, "stats", false, ask_counters);
 	if (run->left.is_left)
-		return rc; /* that call may still write there */
+		return rc; /* the abandoned call may still write to run->told */
 	*out = run->told;
 	run->told = (struct counters){0};
 	return rc;
@@ -361,7 +365,7 @@ int
 run_count_until(struct nb_run *run, int rc)
 {
 	struct counters now;
-	char text[WORKER_TEXT]; /* of rc; the engine may say something in between */
+	char text[WORKER_TEXT]; /* of rc; the engine may set another text in between */
 	if (!run->is_counting || run->left.is_left)
 		return rc;
 	snprintf(text, sizeof(text), "%s", nb_error_text());
@@ -414,7 +418,9 @@ close_database(struct nb_run *run)
 	return run->engine->table.close(run->db);
 }
 
-/** Close it, after what returned rc: that failure comes first. *is_closed: it was. */
+/**
+ * Close the database. Returns rc if that is a failure. *is_closed: whether the close succeeded.
+ */
 static int
 close_after(struct nb_run *run, int rc, bool *is_closed)
 {
@@ -448,9 +454,9 @@ run_close_database(struct nb_run *run, int rc)
 		syncs_look(run->path);
 	rc = close_after(run, rc, &is_closed);
 	run->measured.close_ns = run->call_ns;
-	if (run_is_local(run) || run->target != NULL) /* else it would be empty */
+	if (run_is_local(run) || run->target != NULL) /* the directory has no data otherwise */
 		run->measured.data_bytes = sysinfo_allocated_bytes(run->path);
-	run->measured.has_settled &= is_closed; /* closing is a part of it */
+	run->measured.has_settled &= is_closed; /* closing is a part of settling */
 	run->mark.is_closed = is_closed;
 	return rc;
 }

@@ -2,69 +2,72 @@
 #ifndef RUN_SAMPLER_H
 #define RUN_SAMPLER_H
 /**
- * Looks at a run while it goes on, from the main thread: every so often what that time had; see
- * series.h. Workers do nothing for it.
+ * Samples of a run, taken by the main thread while the operations run; see series.h. Workers do
+ * nothing for it.
  *
- * All of it is for that one thread. What it finds goes into run->measured.
+ * Only that thread uses the sampler. The results go into run->measured.
  */
 #include <stdbool.h>
 
 #include "run/run.h"
 
-/** Of nb_run_options.sample_ns. */
+/** Values of nb_run_options.sample_ns. */
 #define SAMPLER_OFF UINT64_MAX
 #define SAMPLER_LEAST_NS UINT64_C(20000000)
 
 struct sampler;
 
-/** A phase of operations, as the sampler sees it. The functions read what workers write. */
+/** A phase of operations for the sampler. The functions read data that workers write. */
 struct sampler_phase {
 	uint32_t phase;
 	uint32_t
-		kinds; /* bits 1 << NB_OP_* of those that there may be; of a classic action 1 */
+		/* bits 1 << NB_OP_* of the kinds that may occur; 1 for a classic action */
+		kinds;
 	bool has_response;
-	struct nb_db *db;  /* for the engine's counters; NULL: there are none to be had */
-	uint64_t warm_ns;  /* a sample is of the warm-up until then, */
-	uint64_t warm_ops; /* or until so many operations are done */
-	void *arg;         /* of these */
+	struct nb_db *db;  /* for the engine's counters; NULL: not available */
+	uint64_t warm_ns;  /* the warm-up lasts until then, */
+	uint64_t warm_ops; /* or until this many operations are done */
+	void *arg;         /* argument of the functions */
 	/* Add the counts of all workers, by histogram_peek(). */
 	void (*peek)(void *arg, uint32_t kind, bool is_response, struct nb_histogram *into);
-	/* When all workers are parked: begin `into`, and merge theirs. */
+	/* When all workers are parked: begin `into`, and merge their pulses. */
 	void (*pulses)(void *arg, struct pulse_track *into);
-	uint64_t (*behind)(void *arg, uint64_t since_ns); /* NULL: there is no rate */
-	uint64_t (*errors)(void *arg);                    /* not found, and conflicts */
+	uint64_t (*behind)(void *arg, uint64_t since_ns); /* NULL: no rate */
+	uint64_t (*errors)(void *arg);                    /* misses and conflicts */
 };
 
 /**
- * Into run->sampler; run->path, options and environment are as they will be. Counters of the
- * processor are those of this thread and of all that are made from here on. With
- * `is_of_processes` the operations are those of other processes, of which the system does not
- * tell what they take.
+ * Create run->sampler. run->path, options and environment must be set. Hardware counters cover
+ * this thread and all threads that are created from now on. is_of_processes: other processes
+ * execute the operations, and the system does not report their usage.
  */
 NB_MUST_CHECK int
 sampler_new(struct nb_run *run, bool is_of_processes);
 
-/** NULL is fine. */
+/** Accepts NULL. */
 void
 sampler_delete(struct sampler *sampler);
 
-/** Operations are about to begin; copied. */
+/** Begin a phase, before its operations begin. Copies `phase`. */
 void
 sampler_begin(struct sampler *sampler, const struct sampler_phase *phase);
 
-/** So many operations are done, so long after the begin. Nothing before that, since_ns 0. */
+/**
+ * `done` operations are done, since_ns after the start. since_ns 0, before the start, does
+ * nothing.
+ */
 void
 sampler_tick(struct sampler *sampler, uint64_t since_ns, uint64_t done);
 
-/** They have ended, and workers are parked. */
+/** End a phase. The operations have ended, and workers are parked. */
 void
 sampler_end(struct sampler *sampler, uint64_t since_ns, uint64_t done);
 
-/** The database was closed: what was used from the last operation until now. */
+/** Record the usage from the last operation until now. The database was closed. */
 void
 sampler_finish(struct sampler *sampler);
 
-/** Fill in what is known of this moment, if operations are under way. NULL is fine. */
+/** Set the current values in `progress`, if operations are running. Accepts NULL. */
 void
 sampler_tell(const struct sampler *sampler, struct nb_progress *progress);
 

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When operations are due.
+ * Due times of operations.
  *
- * The rate is linear in pieces, so the number of operations due by a moment is a
- * quadratic in pieces, and its inverse is known in closed form. Fixed arrivals: operation
- * n of all is due where that number is n; thread t of T has n = t, T + t, 2T + t, ... so
- * that all together are even without a word between them; where in the end not all have
- * operations left, those that do share the rate. Poisson arrivals: sums of unit
- * exponentials through the same inverse, which makes of them a process of that rate (time
- * change: Cinlar, Introduction to Stochastic Processes, 1975, chapter 4). T independent
- * processes of 1/T of the rate are one of the rate.
+ * The rate is piecewise linear. So the number of operations due by a time is piecewise
+ * quadratic, and its inverse has a closed form. Fixed arrivals: operation n of all is due when
+ * that number is n. Thread t of T has n = t, T + t, 2T + t, ... So all threads together are
+ * even without communication. If not all threads have operations left at the end, the others
+ * share the rate. Poisson arrivals: sums of unit exponentials go through the same inverse,
+ * which gives a process of that rate (time change: Cinlar, Introduction to Stochastic
+ * Processes, 1975, chapter 4). T independent processes with 1/T of the rate are one process
+ * with the rate.
  *
- * Due times come from the index and never from the due time before: nothing adds up.
- * Rejected: adding gaps, which in ns drifts by up to half a ns each time, a second a day
- * at 20k/s. Positions are a whole number and a fraction, for a double of 10^10 has no room
- * for the latter; within a step a double is good for a fraction of a ns over 30 days.
+ * Due times are computed from the index and never from the previous due time, so errors do not
+ * add up. Rejected: adding gaps in ns, which drifts by up to half a ns each time. That is a
+ * second per day at 20k/s. Positions are a whole number and a fraction, because a double of
+ * 10^10 has no room for the fraction. Within a step, a double is accurate to a fraction of a ns
+ * over 30 days.
  *
- * Where the rate is 0 the inverse is not one moment but a span; its end counts, so that
- * nothing is due in a pause. An end of a step that is within SNAP of a whole number of
- * operations is that number, for 0.1 ops/s in 30 s are 3 and not 3 + 2e-16.
+ * Where the rate is 0, the inverse is a span and not one time. Its end is used, so that nothing
+ * is due during a pause. If the end of a step is within SNAP of a whole number of operations,
+ * it is that number: 0.1 ops/s in 30 s are 3 and not 3 + 2e-16.
  */
 #include "run/schedule.h"
 
@@ -29,12 +30,12 @@
 #include "base/error.h"
 #include "base/rng.h"
 
-/* Rates above one operation each ns have no due times apart from one another. */
+/* Above one operation per ns, due times are not distinct. */
 static const double rate_max = 1e9;
 static const uint64_t time_max = UINT64_MAX / 2; /* ns; sums stay within 64 bits */
 static const double snap = 1e-6;                 /* operations */
 
-/** A number of operations, with a fraction of 0..1. */
+/** A number of operations; 0 <= fraction < 1. */
 struct place {
 	uint64_t whole;
 	double fraction;
@@ -43,9 +44,9 @@ struct place {
 /** Times in ns from the start of the schedule, rates in operations per ns. */
 struct schedule_step {
 	uint64_t begin_ns, end_ns;
-	struct place begin, end; /* operations due before it begins, and before it ends */
+	struct place begin, end; /* operations due before its begin and before its end */
 	double from, to, slope;
-	double gap_ns; /* on the average */
+	double gap_ns; /* average */
 };
 
 static double
@@ -60,7 +61,7 @@ place_is_before(struct place a, struct place b)
 	return a.whole < b.whole || (a.whole == b.whole && a.fraction < b.fraction);
 }
 
-/* A long double has 64 bits where there is one: all of the whole part. */
+/* A long double has 64 bits on some platforms, which is enough for the whole part. */
 static struct place
 place_after(struct place begin, long double operations)
 {
@@ -160,11 +161,11 @@ schedule_destroy(struct schedule *schedule)
 	free(schedule->steps);
 }
 
-/** The step of a moment; at an end, the one that begins there. */
+/** The step at a time. At the end of a step, the one that begins there. */
 static const struct schedule_step *
 step_at(const struct schedule *schedule, uint64_t at_ns)
 {
-	size_t low = 0, high = schedule->step_count - 1; /* the last one is for ever */
+	size_t low = 0, high = schedule->step_count - 1; /* the last one never ends */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (at_ns < schedule->steps[middle].end_ns)
@@ -185,9 +186,8 @@ schedule_offered(const struct schedule *schedule, uint64_t at_ns)
 }
 
 /**
- * How long it takes a ramp to come from rate `from` >= 0, which rises by slope > 0, to
- * `operations`: the root of from * t + slope / 2 * t^2 = operations in the form in which
- * nothing cancels out.
+ * The time in which a ramp from rate `from` >= 0, rising by slope > 0, reaches `operations`. It
+ * is the root of from * t + slope / 2 * t^2 = operations, in the form without cancellation.
  */
 static double
 rise_time(double from, double slope, double operations)
@@ -197,7 +197,9 @@ rise_time(double from, double slope, double operations)
 	return 2 * operations / (from + sqrt(from * from + 2 * slope * operations));
 }
 
-/** A falling ramp is a rising one backwards: near its end, too, nothing cancels out. */
+/**
+ * A falling ramp is a rising one backwards. So there is no cancellation near its end either.
+ */
 static double
 ramp_time(const struct schedule_step *step, struct place place)
 {
@@ -208,7 +210,7 @@ ramp_time(const struct schedule_step *step, struct place place)
 		rise_time(step->to, -step->slope, left);
 }
 
-/** When `place` is due, which lies in that step. */
+/** The due time of `place`, which is in that step. */
 static inline uint64_t
 due_in(const struct schedule_step *step, struct place place)
 {
@@ -221,8 +223,8 @@ due_in(const struct schedule_step *step, struct place place)
 }
 
 /**
- * The same, for the next operation of a thread: the step is looked for from the one of
- * the operation before, and rounding cannot take a due time behind the last one.
+ * The due time of a thread's next operation. The search begins at the step of the previous one.
+ * Rounding cannot make a due time earlier than the previous one.
  */
 static inline uint64_t
 due_next(struct arrivals *arrivals, struct place place)
@@ -247,7 +249,7 @@ arrivals_create(struct arrivals *arrivals, const struct schedule *schedule, uint
 	*arrivals = (struct arrivals){.schedule = schedule,
 		.thread = thread,
 		.threads = threads,
-		/* threads begin at places of the one cycle that have nothing to do with each other */
+		/* threads start at unrelated positions of the generator's cycle */
 		.random = splitmix64_mix(splitmix64_next(&state) + thread),
 		.whole_turns = UINT64_MAX};
 }
@@ -261,7 +263,7 @@ arrivals_take_turns(struct arrivals *arrivals, uint64_t count, uint32_t turn)
 	arrivals->turn = turn;
 }
 
-/** How many threads share the rate when this one does its n-th operation. */
+/** The number of threads that share the rate at the n-th operation of this one. */
 static inline uint64_t
 sharers_at(const struct arrivals *arrivals, uint64_t n)
 {
@@ -272,7 +274,9 @@ sharers_at(const struct arrivals *arrivals, uint64_t n)
 	return whole + has_last > 0 ? whole + has_last : 1;
 }
 
-/** Which of all operations this thread's n-th one is, in the order in which they are due. */
+/**
+ * The position of this thread's n-th operation among all operations, in the order of due times.
+ */
 static inline uint64_t
 place_of_nth(const struct arrivals *arrivals, uint64_t n)
 {
@@ -280,12 +284,12 @@ place_of_nth(const struct arrivals *arrivals, uint64_t n)
 		return n * arrivals->threads + arrivals->thread;
 	uint64_t whole = arrivals->turn_rest / arrivals->turn;
 	uint64_t last = arrivals->turn_rest % arrivals->turn, k = n - arrivals->whole_turns;
-	uint64_t both = k < last ? k : last; /* while the last, shorter turn goes on, too */
+	uint64_t both = k < last ? k : last; /* while the last, shorter turn continues */
 	return arrivals->whole_turns * arrivals->threads + both * (whole + 1) +
 		(k - both) * whole + arrivals->thread;
 }
 
-/** Of the exponential law with mean 1: from 0 up, at most 36.8. */
+/** An exponential variate with mean 1, from 0 to 36.8. */
 static inline double
 draw_exponential(uint64_t *random)
 {
@@ -319,7 +323,7 @@ next_fixed(struct arrivals *arrivals, uint64_t *due_ns, uint32_t count)
 void
 arrivals_next(struct arrivals *arrivals, uint64_t *due_ns, uint32_t count)
 {
-	struct arrivals own = *arrivals; /* which due_ns cannot point into */
+	struct arrivals own = *arrivals; /* a copy that due_ns cannot alias */
 	if (own.schedule->arrivals == NB_ARRIVAL_POISSON)
 		next_poisson(&own, due_ns, count);
 	else

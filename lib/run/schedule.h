@@ -2,12 +2,12 @@
 #ifndef RUN_SCHEDULE_H
 #define RUN_SCHEDULE_H
 /**
- * When operations are due: an absolute schedule, made from the rate that a group is
- * to have in all, shared by its threads without a word between them. It knows no clock.
+ * The due times of operations: an absolute schedule, made from the total rate of a group. Its
+ * threads share it without communication. It does not use a clock.
  */
 #include <mininb/job.h>
 
-/** The number of operations that are due as a function of time. Made once, then only read. */
+/** The number of due operations as a function of time. Immutable after its creation. */
 struct schedule {
 	uint32_t arrivals; /* NB_ARRIVAL_FIXED or _POISSON */
 	uint32_t step_count;
@@ -20,43 +20,43 @@ schedule_create(struct schedule *schedule, const struct nb_group *group);
 void
 schedule_destroy(struct schedule *schedule);
 
-/** How many operations are due, on the average, within the first at_ns. */
+/** The average number of operations that are due within the first at_ns. */
 double
 schedule_offered(const struct schedule *schedule, uint64_t at_ns);
 
-/** One thread's way along the schedule. Its own; plain data. */
+/** The progress of one thread along the schedule. Used by that thread alone; plain data. */
 struct arrivals {
 	const struct schedule *schedule;
 	uint32_t thread, threads;
 	uint32_t step;
 	uint32_t spare_u32;
-	uint64_t next;  /* how many were given out */
-	double sum;     /* of Poisson's unit intervals: its fraction */
-	uint64_t whole; /* and the rest of it */
+	uint64_t next;  /* number of due times returned so far */
+	double sum;     /* sum of Poisson's unit intervals: the fraction */
+	uint64_t whole; /* and the whole part */
 	uint64_t random;
-	uint64_t last_ns; /* the last due time */
-	/* where threads take turns until all is done: see arrivals_take_turns() */
-	uint64_t whole_turns; /* operations of this thread while all have turns */
-	uint64_t turn_rest;   /* and of all threads behind that */
+	uint64_t last_ns; /* last due time */
+	/* if threads take turns until all is done: see arrivals_take_turns() */
+	uint64_t whole_turns; /* operations of this thread while all threads have turns */
+	uint64_t turn_rest;   /* remaining operations of all threads after that */
 	uint64_t turn;
 };
 
-/** Of thread 0..threads-1. The same seed gives the same moments. */
+/** For thread 0..threads-1. The same seed gives the same due times. */
 void
 arrivals_create(struct arrivals *arrivals, const struct schedule *schedule, uint32_t thread,
 	uint32_t threads, uint64_t seed);
 
 /**
- * There are `count` operations, which threads take `turn` at a time, one after the other.
- * So in the last round some have no turn: the others share the whole rate then, or the
- * rate would not be what was asked for. To be called before the first arrivals_next().
+ * There are `count` operations. Threads take `turn` of them at a time, in turn. In the last
+ * round some threads have no turn. Then the others share the whole rate, so that the rate stays
+ * as requested. Call this before the first arrivals_next().
  */
 void
 arrivals_take_turns(struct arrivals *arrivals, uint64_t count, uint32_t turn);
 
 /**
- * Due times of this thread's next `count` operations, in ns from the start of the
- * schedule; they never decrease. UINT64_MAX: never, since the rate has come to 0.
+ * Due times of this thread's next `count` operations, in ns from the start of the schedule.
+ * They never decrease. UINT64_MAX: never, because the rate has become 0.
  */
 void
 arrivals_next(struct arrivals *arrivals, uint64_t *due_ns, uint32_t count);

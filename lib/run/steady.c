@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Steady state, as SNIA's Solid State Storage Performance Test Specification has it: over
- * a window of intervals the line of least squares changes by a small share of the mean,
- * and no interval is far from the mean. Both are needed: a rate that swings evenly has no
- * slope, and one that sinks slowly stays within a band.
+ * Steady state after SNIA's Solid State Storage Performance Test Specification. Over a window
+ * of intervals, the least-squares line changes by a small share of the mean, and no interval is
+ * far from the mean. Both are needed: a rate that swings evenly has no slope, and one that
+ * falls slowly stays within a band.
  *
- * Two differences. The specification's excursion is the largest rate minus the smallest,
- * at most 20 % of the mean; here it is the larger distance from the mean, so that its 20 %
- * are some 10 % here. And a window whose mean is 0 is not steady: an engine that stands
- * still has come to no state.
+ * There are two differences. The specification's excursion is the largest rate minus the
+ * smallest, at most 20 % of the mean. Here it is the larger distance from the mean, so its 20 %
+ * are some 10 % here. Also, a window with a mean of 0 is not steady: a stalled engine has not
+ * reached any state.
  *
- * All sums are made anew for each window, of distances from its own mean: a running sum
- * would collect the rounding of a run of days. What makes it wrong: intervals so short
- * that single stalls or the clock's steps are seen in them, a window shorter than the
- * engine's own cycle of compactions.
+ * All sums are computed anew for each window, from distances to its own mean. A running sum
+ * would collect rounding errors over days. The result is wrong if intervals are so short that
+ * they show single stalls or clock steps, or if the window is shorter than the engine's
+ * compaction cycle.
  */
 #include "run/steady.h"
 
@@ -34,14 +34,16 @@ steady_create(struct steady *steady, uint32_t window, double slope_limit, double
 		.window = window, .slope_limit = slope_limit, .band_limit = band_limit};
 }
 
-/** The rate of interval i of the window, the oldest being 0. */
+/** The rate of interval i of the window; 0 is the oldest. */
 static double
 rate_at(const struct steady *steady, uint32_t i)
 {
 	return steady->rates[(steady->count + i) % steady->window];
 }
 
-/** With x the distance from the window's middle, the line's slope is sum xy / sum xx. */
+/**
+ * If x is the distance from the middle of the window, the slope of the line is sum xy / sum xx.
+ */
 static void
 look(struct steady *steady)
 {
@@ -74,7 +76,7 @@ steady_add(struct steady *steady, double rate)
 		steady->band <= steady->band_limit;
 }
 
-/** "5%" as 0.05. */
+/** Parse "5%" as 0.05. */
 static int
 parse_percentage(double *out, const char *text)
 {
@@ -94,7 +96,7 @@ parse_percentage(double *out, const char *text)
 	return NB_OK;
 }
 
-/** "slope:5%", "band:10%". Cuts `text` up. */
+/** Parse "slope:5%" or "band:10%". Modifies `text`. */
 static int
 parse_limit(double limits[2], char *text)
 {

@@ -80,7 +80,7 @@ steps_flags(const struct nb_kind *kind);
 int
 steps_take(const struct ops_op *op, struct span *span);
 
-/** Untimed: verify the result of step k. Values are verified only for samples. */
+/** Untimed: verify the result of step k. Records its version; verifies the value of a sample. */
 void
 steps_look(struct job_worker *worker, const struct ops_op *op, uint32_t k, bool is_sample);
 

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counting what makes data durable.
+ * Counting of calls that make data durable.
  *
- * An engine, or the library that it is made of, calls fsync(2) by the name, and the dynamic linker
- * takes the first definition in the order of the program's libraries, in which this library comes
- * before the C library. That holds also for plugins that are opened RTLD_LOCAL, whose own scope is
- * searched after the program's. syncs_missing() asks the linker which definition it takes; if that
- * is not the one below, the count is not known, which differs from 0. That is so in a program that
- * opens this library by dlopen(3), and where a preloaded library (libeatmydata) comes first.
+ * An engine or its library calls fsync(2) by name. The dynamic linker uses the first definition
+ * in the order of the program's libraries. This library precedes the C library. The same holds
+ * for plugins that are opened with RTLD_LOCAL, because their own scope is searched after the
+ * program's. syncs_missing() asks the linker which definition it uses. If that is not the one
+ * below, the count is unknown, which differs from 0. This happens in a program that opens this
+ * library by dlopen(3), and after a preloaded library (libeatmydata).
  *
- * The names have the base version, which a version script cannot give: a reference to
- * fsync@GLIBC_2.2.5 is bound to a name without a version, and never to one of MININB_0. With a
- * linker that does not know "@@" as that (lib/meson.build), the names are plain ones: right in a
- * program that has this library within itself, and not seen in the shared one.
+ * The names have the base version, which a version script cannot assign. A reference to
+ * fsync@GLIBC_2.2.5 is bound to a name without a version, and never to one of MININB_0. Some
+ * linkers do not treat "@@" like that (lib/meson.build). Then the names are plain. That is
+ * right in a program that contains this library, but the names of the shared library are not
+ * found.
  *
- * syscall(2) makes the calls, not the next definition: nothing has to be looked up at the first
- * call, which may be on any thread.
+ * The functions use syscall(2) and not the next definition. So nothing must be looked up at the
+ * first call, which may be on any thread.
  *
- * What would make the count too low: system calls without the C library's functions, requests to an
- * io_uring, pwritev2(2) with RWF_DSYNC, aio_fsync(3), files open with O_DSYNC and persistent memory.
- * syncs_look() finds those that leave a trace. Calls that failed made nothing durable and are not
- * counted. sync_file_range(2) promises nothing of the kind.
+ * The count is too low with system calls that bypass the C library, requests to an io_uring,
+ * pwritev2(2) with RWF_DSYNC, aio_fsync(3), files opened with O_DSYNC, and persistent memory.
+ * syncs_look() finds those that leave a trace. Failed calls make nothing durable and are not
+ * counted. sync_file_range(2) makes no promise of durability.
  */
 #include "run/syncs.h"
 
@@ -76,7 +77,7 @@ BASE_VERSION("syncs_msync", "msync")
 BASE_VERSION("syncs_syncfs", "syncfs")
 BASE_VERSION("syncs_sync", "sync")
 
-/** Leaves errno as the call has set it. */
+/** Count a successful call. Keeps the errno of the call. */
 static int
 note(int kind, long rc)
 {
@@ -116,9 +117,9 @@ syncs_sync(void)
 	note(SYNCS_FILESYSTEM, syscall(SYS_sync));
 }
 
-/* ---- whether they are called ---- */
+/* ---- whether the calls arrive here ---- */
 
-typedef void (*function)(void); /* no call goes by this type */
+typedef void (*function)(void); /* only for comparison; no call uses this type */
 
 static const struct {
 	const char *name;
@@ -164,7 +165,7 @@ syncs_count(uint64_t counts[SYNCS_KINDS])
 		counts[i] = __atomic_load_n(&tally->counts[i], __ATOMIC_RELAXED);
 }
 
-/** Once, before processes are forked, and no engine is at work. It is for good. */
+/** Permanent. Call it once, before processes are forked and while no engine runs. */
 int
 syncs_share(void)
 {
@@ -179,7 +180,7 @@ syncs_share(void)
 	return NB_OK;
 }
 
-/* ---- what leaves no call ---- */
+/* ---- durability without calls ---- */
 
 void
 syncs_begin(void)
@@ -201,7 +202,7 @@ is_below(const char *file, const char *directory)
 		(file[length] == '/' || file[length] == '\0');
 }
 
-/** Of a file that is open for writing: O_*; 0: it is not, or not known. */
+/** The O_* flags of a file that is open for writing; 0: it is not, or not known. */
 static int
 flags_of(const char *fd)
 {
@@ -234,7 +235,7 @@ look_at_files(const char *directory)
 	return found;
 }
 
-/** "sf" among the flags of a mapping is MAP_SYNC, see proc(5). */
+/** "sf" in the flags of a mapping is MAP_SYNC, see proc(5). */
 bool
 syncs_is_persistent(FILE *smaps, const char *directory)
 {
@@ -245,7 +246,7 @@ syncs_is_persistent(FILE *smaps, const char *directory)
 		const char *path = strchr(line, '/');
 		line[strcspn(line, "\n")] = '\0';
 		if (line[strcspn(line, "-:")] ==
-			'-') /* "begin-end ... path", a mapping's first */
+			'-') /* "begin-end ... path", the first line of a mapping */
 			is_its = path != NULL && is_below(path, directory);
 		else if (strncmp(line, "VmFlags:", 8) == 0)
 			is_found = is_its && strstr(line, " sf") != NULL;

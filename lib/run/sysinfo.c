@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Facts of the machine, read before and after a run and never during it. What cannot be read is
- * left 0 or empty: a missing fact is no reason to fail, and the report leaves it out.
+ * Facts about the machine, read before and after a run and never during it. Facts that cannot
+ * be read stay 0 or empty. A missing fact is not a failure, and the report omits it.
  */
 #include "run/sysinfo.h"
 
@@ -52,7 +52,7 @@ find_hypervisor(char *name, size_t size)
 #endif
 }
 
-/** Magic numbers: statfs(2). */
+/** Magic numbers are in statfs(2). */
 static void
 find_filesystem(struct sysinfo *info, const char *path)
 {
@@ -105,7 +105,7 @@ add_allocated(int dir_fd, const char *name, unsigned depth)
 {
 	enum { DEPTH_MAX = 16 };
 	struct stat st;
-	/* the database itself may be a link to where there is room */
+	/* the database itself may be a link to another disk */
 	if (fstatat(dir_fd, name, &st, depth > 0 ? AT_SYMLINK_NOFOLLOW : 0) != 0)
 		return 0;
 	uint64_t bytes = (uint64_t)st.st_blocks * 512;

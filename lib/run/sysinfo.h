@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef RUN_SYSINFO_H
 #define RUN_SYSINFO_H
-/** The machine and what else happened on it: what decides whether a number can be believed. */
+/** The machine and its state, which influence how credible a number is. */
 #include <stdbool.h>
 
 #include <mininb/mininb.h>
 
-/** What does not change during a run. */
+/** Facts that do not change during a run. */
 struct sysinfo {
-	uint64_t memory_bytes; /* that the process may use: of the machine or its cgroup */
-	uint32_t cpus;         /* that it may run on */
-	uint32_t machine_cpus; /* that the machine has */
-	char hypervisor[16];   /* "KVM"; "" on bare metal or where it cannot be told */
-	char filesystem[16];   /* that the database is on: "ext4", "tmpfs", "0x6969" */
+	uint64_t memory_bytes; /* available to the process: of the machine or its cgroup */
+	uint32_t cpus;         /* available to the process */
+	uint32_t machine_cpus; /* of the machine */
+	char hypervisor[16];   /* "KVM"; "": bare metal, or not known */
+	char filesystem[16];   /* of the database: "ext4", "tmpfs", "0x6969" */
 	bool is_memory_filesystem;
 };
 
 void
 sysinfo_create(struct sysinfo *info, const char *path);
 
-/** Largest resident set of the process so far. */
+/** Largest resident set so far, of the process or of one of its children. */
 uint64_t
 sysinfo_max_resident_bytes(void);
 
-/** Space that `path` and the files below it take on their file system, holes not counted. */
+/** Space that `path` and the files below it occupy on their file system, without holes. */
 uint64_t
 sysinfo_allocated_bytes(const char *path);
 
-/** Whether the directory has no entries, or is not there. */
+/** Whether the directory is empty or does not exist. */
 bool
 sysinfo_is_empty_dir(const char *path);
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the system counts, read from files of /proc and /sys that stay open: a look is a dozen
- * preads, each of which has the kernel write its text anew, and one or two hundred
- * microseconds in all on a small machine. That is for a few times a second, by a thread that
- * does none of the operations.
+ * The system's counters, read from files of /proc and /sys that stay open. A reading is a dozen
+ * preads, and the kernel formats the text anew for each. It takes one or two hundred
+ * microseconds on a small machine. It is meant for a few times a second, on a thread that does
+ * not execute operations.
  *
- * These preads would stand in the process's own counts of read(2) and so among the engine's;
- * they are counted here and taken off, so that two looks with nothing between them differ by
- * nothing.
+ * These preads would appear in the process's own counts of read(2), and so among the engine's.
+ * They are counted here and subtracted. So two readings with nothing in between do not differ.
  *
- * What would make the numbers wrong: the device's are those of all its users, and dirty pages
- * may be written long after their writer has closed. Counters of the page cache's
- * writing (/proc/self/io, write_bytes) are of pages that were made dirty, not of what the
- * device was sent. CPU times of /proc/stat come in ticks of 10 ms.
+ * Some numbers are inexact by nature. The device's counters include all its users. Dirty pages
+ * may be written long after their writer has closed the file. The page cache's write counter
+ * (/proc/self/io, write_bytes) is of pages that became dirty, not of data sent to the device.
+ * CPU times of /proc/stat have ticks of 10 ms.
  */
 #include "run/system.h"
 
@@ -34,9 +33,9 @@
 #include "run/sysinfo.h"
 
 enum {
-	TEXT_SIZE = 16384, /* of a file; what is wanted of /proc/stat is its first line */
-	SECTOR = 512,      /* of /sys/dev/block: always, whatever the device has */
-	PACKAGES = 16,     /* of processors */
+	TEXT_SIZE = 16384, /* of a file; of /proc/stat only the first line is needed */
+	SECTOR = 512,  /* of /sys/dev/block: always, whatever the sector size of the device */
+	PACKAGES = 16, /* of processors */
 	MISSING_SIZE = 160,
 };
 
@@ -51,7 +50,7 @@ enum {
 	FILE_PRESSURE_IO,
 	FILE_DEVICE,
 	FILE_CGROUP,
-	FILE_ENERGY, /* of the first package; the others' follow */
+	FILE_ENERGY, /* of the first package; those of the others follow */
 	FILES = FILE_ENERGY + PACKAGES
 };
 
@@ -67,22 +66,22 @@ static const char *const paths[FILE_DEVICE] = {
 };
 
 struct system_probe {
-	int fds[FILES]; /* -1: there is none */
+	int fds[FILES]; /* -1: none */
 	struct hardware hardware;
 	char *path;
-	uint64_t own_read_bytes, own_reads; /* of this probe */
+	uint64_t own_read_bytes, own_reads; /* by this probe */
 	uint64_t page_bytes;
 	struct {
-		uint64_t range_uj, last_uj; /* the counter begins at 0 again after range_uj */
+		uint64_t range_uj, last_uj; /* the counter wraps to 0 after range_uj */
 	} packages[PACKAGES];
-	uint64_t package_count, energy_uj; /* since the probe was made */
+	uint64_t package_count, energy_uj; /* since the creation of the probe */
 	char missing[MISSING_SIZE];
-	char text[TEXT_SIZE]; /* of the file that was read last */
+	char text[TEXT_SIZE]; /* of the last file read */
 };
 
 /* ---- files ---- */
 
-/** Into probe->text. False: there is no such file, or it cannot be read. */
+/** Read a file into probe->text. False: it does not exist or cannot be read. */
 static bool
 load(struct system_probe *probe, int file)
 {
@@ -97,7 +96,7 @@ load(struct system_probe *probe, int file)
 	return true;
 }
 
-/** The number behind `name`, which begins a line; false: there is no such line. */
+/** Find the number after `name` at the start of a line. False: no such line. */
 static bool
 find_number(const char *text, const char *name, uint64_t *out)
 {
@@ -109,7 +108,7 @@ find_number(const char *text, const char *name, uint64_t *out)
 	return text != NULL && sscanf(text + length, "%" SCNu64, out) == 1;
 }
 
-/** Of `max` numbers in a row; how many there are. */
+/** Read up to `max` consecutive numbers. Returns their count. */
 static size_t
 read_numbers(const char *text, uint64_t *numbers, size_t max)
 {
@@ -122,7 +121,10 @@ read_numbers(const char *text, uint64_t *numbers, size_t max)
 	return count;
 }
 
-/** Of a file system without a device of its own, like btrfs or tmpfs, there is none. */
+/**
+ * Open the statistics of a device. A file system without its own device, like btrfs or tmpfs,
+ * has none.
+ */
 static int
 open_device(const char *root, const char *path, uint32_t device_major, uint32_t device_minor)
 {
@@ -137,7 +139,7 @@ open_device(const char *root, const char *path, uint32_t device_major, uint32_t 
 	return open(name, O_RDONLY | O_CLOEXEC);
 }
 
-/** The file if it tells of throttling, which that of the topmost group does not. */
+/** Open cpu.stat if it contains throttling. That of the topmost group does not. */
 static int
 open_throttled(const char *mount, const char *group)
 {
@@ -157,7 +159,7 @@ open_throttled(const char *mount, const char *group)
 	return -1;
 }
 
-/** Of version 2, by its line "0::/group"; else of version 1, "3:cpu,cpuacct:/group". */
+/** Version 2 has a line "0::/group", version 1 "3:cpu,cpuacct:/group". */
 static bool
 see_cgroup(void *arg, char *line)
 {
@@ -173,7 +175,7 @@ see_cgroup(void *arg, char *line)
 	return *fd < 0;
 }
 
-/** The zones of packages. Others lie within those, or are of the whole platform. */
+/** Open the zones of packages. Other zones are inside these, or cover the whole platform. */
 static void
 open_packages(struct system_probe *probe, const char *root)
 {
@@ -271,7 +273,7 @@ system_missing(const struct system_probe *probe)
 	return probe->missing;
 }
 
-/* ---- a look: each of these fills in what it knows ---- */
+/* ---- a reading: each function sets the counters that it knows ---- */
 
 static uint64_t
 timeval_ns(struct timeval t)
@@ -299,7 +301,7 @@ look_process(struct system_counts *counts)
 static void
 look_io(struct system_probe *probe, struct system_counts *counts)
 {
-	/* the read that is under way is not counted yet */
+	/* the current read is not counted yet */
 	uint64_t own_bytes = probe->own_read_bytes, own_reads = probe->own_reads;
 	if (!load(probe, FILE_IO))
 		return;
@@ -321,7 +323,7 @@ look_io(struct system_probe *probe, struct system_counts *counts)
 	counts->known |= SYSTEM_IO;
 }
 
-/** Fields: Documentation/block/stat.rst of the kernel. Flushes are there since 5.5. */
+/** Fields: Documentation/block/stat.rst of the kernel. Flushes exist since Linux 5.5. */
 static void
 look_device(struct system_probe *probe, struct system_counts *counts)
 {
@@ -339,7 +341,7 @@ look_device(struct system_probe *probe, struct system_counts *counts)
 	counts->known |= SYSTEM_DEVICE;
 }
 
-/** The first line of /proc/stat. False: it is something else. */
+/** Parse the first line of /proc/stat. False: it is a different line. */
 static bool
 read_cpu_times(const char *text, struct system_counts *counts)
 {
@@ -369,7 +371,7 @@ look_machine(struct system_probe *probe, struct system_counts *counts)
 		return;
 	if (!load(probe, FILE_VMSTAT))
 		return;
-	uint64_t in, out; /* without swap the kernel may not have them */
+	uint64_t in, out; /* a kernel without swap may not have them */
 	if (find_number(probe->text, "pswpin ", &in) &&
 		find_number(probe->text, "pswpout ", &out)) {
 		counts->swap_in_bytes = in * probe->page_bytes;
@@ -454,7 +456,7 @@ look_syncs(struct system_counts *counts)
 	counts->known |= SYSTEM_SYNCS;
 }
 
-/** Looks come often enough to see each time that a counter begins at 0 again. */
+/** Readings are frequent enough to notice each wrap of a counter. */
 static void
 look_energy(struct system_probe *probe, struct system_counts *counts)
 {
@@ -476,7 +478,7 @@ void
 system_look(struct system_probe *probe, struct system_counts *counts)
 {
 	*counts = (struct system_counts){0};
-	look_hardware(probe, counts); /* first: before what a look itself takes */
+	look_hardware(probe, counts); /* first, before the cost of the reading itself */
 	look_process(counts);
 	look_io(probe, counts);
 	look_device(probe, counts);
@@ -510,7 +512,7 @@ system_levels(struct system_probe *probe, struct system_levels *levels, bool wit
 
 /* ---- differences and sums ---- */
 
-/** The numbers behind `known`, as a list. */
+/** The numbers after `known`, as an array. */
 static const uint64_t *
 numbers(const struct system_counts *counts)
 {

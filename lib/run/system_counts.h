@@ -2,13 +2,13 @@
 #ifndef RUN_SYSTEM_COUNTS_H
 #define RUN_SYSTEM_COUNTS_H
 /**
- * What the system counts: one row each, from which the structures, the members of JSON, the
- * columns of CSV and the explanations are made. A new count stands behind the last.
+ * The system's counters, one row each. The structures, JSON members, CSV columns and
+ * explanations are generated from the rows. Append new counters at the end.
  */
 
 /* clang-format off */
 
-/** Groups of counts that can be read, or not, together: name, name in JSON, source. */
+/** Groups of counters that are available only together: name, name in JSON, source. */
 #define SYSTEM_GROUPS(X) \
 	X(PROCESS, "process", "getrusage(2), of the process, all threads") \
 	X(IO, "io", "/proc/self/io, of the process; see proc(5)") \
@@ -22,7 +22,7 @@
 	X(SYNCS, "syncs", "counted in the process and those that it forked; see Syncs") \
 	X(ENERGY, "energy", "/sys/class/powercap/intel-rapl:*/energy_uj, of all processor packages, whoever used them")
 
-/** They only grow: member and name in JSON, column, group, meaning. */
+/** Counters that only grow: member and name in JSON, column, group, meaning. */
 #define SYSTEM_COUNTS_LIST(X) \
 	X(user_ns, "user_ns", PROCESS, "CPU time in user code") \
 	X(system_ns, "system_ns", PROCESS, "CPU time in the kernel") \
@@ -63,7 +63,7 @@
 	X(branch_misses, "branch_misses", BRANCHES, "branches that were predicted wrong") \
 	X(package_energy_uj, "package_energy_uj", ENERGY, "energy that the processor packages used, in microjoules")
 
-/** At a moment, 0: not known: member and name in JSON, column, meaning, source. */
+/** Values at one time, 0: not known: member and name in JSON, column, meaning, source. */
 #define SYSTEM_LEVELS_LIST(X) \
 	X(anonymous_bytes, "anonymous_bytes", "resident memory of the process that is of no file", \
 		"/proc/self/status, at the end of the stretch; heap and stacks.") \

@@ -2,23 +2,24 @@
 /*
  * Sums of counters.
  *
- * A counter has no room for a checksum or a version, but it obeys a law: its value is what it was
- * before, and the sum of all that was added to it, mod 2^64. The law finds lost and doubled
+ * A counter has no room for a checksum or a version, but it obeys a law. Its value is the
+ * previous value plus the sum of all additions, mod 2^64. The law finds lost and doubled
  * updates, which a get and a put of versions cannot.
  *
- * It is checked twice. Over all records: each worker sums up what it added, and the sum of all
- * counters must have grown by that. By key, on a sample: each worker makes its operations again, as
- * many as it has done, and adds up what they add to the sampled records.
+ * It is checked twice. Over all records: each worker sums up its additions, and the sum of all
+ * counters must have grown by the total. By key, on a sample: each worker makes its operations
+ * again, as many as it has done, and sums up their additions to the sampled records.
  *
- * All counters are read before the run as well, because an earlier run may have added to them; so
- * this costs two gets of each record, untimed, and gathered if the engine can. Rejected: to take them for what the loading wrote. A
- * cold run is not verified so, since reading all records warms the caches.
+ * All counters are read before the run as well, because an earlier run may have added to them.
+ * So this costs two gets of each record, untimed, and in multi-gets if the engine has them.
+ * Rejected: to assume the values of the load. A cold run is not verified like this, because
+ * reading all records warms the caches.
  *
- * Where an engine cannot add, add is a get and a put. Of several workers, without a transaction
- * that keeps them apart, these lose updates, and that is the level's fault: nothing is judged.
+ * If an engine cannot add, an addition is a get and a put. Several workers then lose updates
+ * without an isolating transaction. That is a consequence of the level, so nothing is judged.
  *
- * An addition whose answer never came may or may not have happened. With one of these nothing is
- * judged: the run then ends with another message anyway.
+ * An addition without an answer may or may not have happened. With such an addition nothing is
+ * judged. The run then ends with another message anyway.
  */
 #include "run/tally.h"
 
@@ -30,12 +31,12 @@
 #include "run/backoff.h"
 #include "run/steps.h"
 
-enum { SAMPLES = 1024, TOGETHER = 64 /* counters that are read by one call */ };
+enum { SAMPLES = 1024, TOGETHER = 64 /* counters read by one call */ };
 
-/** What a worker knows of the counters. */
+/** The counters as seen by one worker. */
 struct job_tally {
-	uint64_t sums[2];                         /* of its share, before and after */
-	uint64_t total;                           /* of what it added */
+	uint64_t sums[2]; /* of its share, before and after */
+	uint64_t total;   /* of additions; only in the sum over all workers */
 	uint64_t before[SAMPLES], after[SAMPLES]; /* of its share; else 0 */
 	uint64_t added[SAMPLES];                  /* by its own operations */
 };
@@ -73,7 +74,7 @@ read_one(struct job_worker *worker, struct nb_slice key, uint64_t *out)
 	do
 		rc = engine->get(worker->session, key, &value);
 	while (rc == NB_CONFLICT && backoff_wait(&backoff, worker->plan->halt));
-	*out = 0; /* a counter that is not there */
+	*out = 0; /* a missing counter */
 	if (rc == NB_OK && value.size == sizeof(*out))
 		memcpy(out, value.data, sizeof(*out));
 	if (rc == NB_OK && engine->release != NULL)
@@ -81,7 +82,10 @@ read_one(struct job_worker *worker, struct nb_slice key, uint64_t *out)
 	return rc < 0 ? rc : NB_OK;
 }
 
-/** Many at once. Those that conflict, or an engine that cannot, are read one by one. */
+/**
+ * Read many counters at once. Conflicting ones are read one by one, as with an engine without
+ * multi_get.
+ */
 static int
 read_some(struct job_worker *worker, const struct nb_slice *keys, uint32_t count, uint64_t *out)
 {
@@ -110,7 +114,7 @@ read_some(struct job_worker *worker, const struct nb_slice *keys, uint32_t count
 	return NB_OK;
 }
 
-/** Make its operations again, for what they add to the sampled records. */
+/** Make the worker's operations again, and sum up their additions to the sampled records. */
 static void
 add_again(struct job_worker *worker)
 {
@@ -133,7 +137,7 @@ add_again(struct job_worker *worker)
 	}
 }
 
-/** Read the worker's share of all counters, every tally_workers-th from its own first one on. */
+/** Read the worker's share of all counters: every tally_workers-th one. */
 static int
 read_share(struct job_worker *worker, uint64_t *sum, uint64_t *samples, uint8_t *room)
 {
@@ -202,7 +206,7 @@ judge(struct job_worker *worker, struct nb_slice key, uint64_t is, uint64_t shou
 		job_verify_note(worker, &op, 0, JOB_WRONG_SUM, is, should);
 }
 
-/** Add what a worker knows. */
+/** Add the values of a worker. */
 static void
 gather(struct job_tally *all, const struct job_worker *worker)
 {
@@ -216,7 +220,10 @@ gather(struct job_tally *all, const struct job_worker *worker)
 	}
 }
 
-/** False if nothing can be judged: an addition is in doubt, or the run was stopped. */
+/**
+ * Add up all workers. False: an addition is in doubt, or the run was stopped, so nothing can be
+ * judged.
+ */
 static bool
 gather_all(struct job_tally *all, const struct nb_run *run)
 {

@@ -2,17 +2,18 @@
 /*
  * Torn reads.
  *
- * All values that one operation puts have one version, and the version tells the operation. So
- * of two records that were read as one snapshot: if the first has version i, and operation i puts
- * both at once, then the second one must have version i or a later one. Later is not "larger":
- * threads run beside each other. Two cases are certain. The second has the version of the loading,
- * which nothing writes while groups run. Or it has version j, and j puts the first one at once,
- * too: whichever of i and j came last, both records have its version or that of neither.
+ * All values that one operation puts have the same version, and the version identifies the
+ * operation. Assume that two records were read as one snapshot. The first has version i, and
+ * operation i puts both atomically. Then the second one must have version i or a later one.
+ * Later does not mean "larger", because threads run in parallel. Two cases are certain. The
+ * second record has the version of the load, which nothing writes while groups run. Or it has
+ * version j, and j also puts the first one atomically. Whichever of i and j came last, either
+ * both records have its version, or neither has.
  *
- * Operations of other groups, and puts with a condition, are not judged.
+ * Operations of other groups, and conditional puts, are not judged.
  *
- * Where each write of the job replaces older values only, it is simpler: whatever i put, it is there
- * or something newer is. So a version below i in a record that i puts to is certain.
+ * If each write of the job only replaces older values, the rule is simpler: a put of i is
+ * there, or a newer value is. So a version below i in a record that i puts to is certain.
  */
 #include "run/torn.h"
 
@@ -24,7 +25,7 @@ is_read(const struct ops_op *op, uint32_t k)
 	return op->steps[k].verb == NB_STEP_GET && op->steps[k].answer == NB_OK;
 }
 
-/** The other operation of this group that put the value; false: it is not one, or not known. */
+/** The other operation of this group that put the value. False: none, or not known. */
 static bool
 writer_of(const struct job_worker *worker, const struct ops_op *op, uint32_t k, uint64_t *i)
 {
@@ -35,7 +36,10 @@ writer_of(const struct job_worker *worker, const struct ops_op *op, uint32_t k, 
 		*i != op->index;
 }
 
-/** Whether record b, read beside record a that operation i put, lacks what i put to it. */
+/**
+ * Whether record b lacks operation i's put to it. It was read together with record a, which i
+ * put.
+ */
 static bool
 is_torn(const struct job_worker *worker, const struct ops_op *op, uint64_t i, uint32_t a,
 	uint32_t b)
@@ -55,7 +59,7 @@ is_torn(const struct job_worker *worker, const struct ops_op *op, uint64_t i, ui
 		ops_puts_at_once(spec, j, op->numbers[a]);
 }
 
-/** Whether the operation has put record k before it read it, and read something else. */
+/** Whether the operation put record k before it read it, and read another value. */
 static bool
 misses_own(const struct job_worker *worker, const struct ops_op *op, uint32_t k)
 {
