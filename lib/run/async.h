@@ -118,8 +118,8 @@ reap_until_due(struct job_worker *worker, uint64_t due, uint32_t clock_kind)
 }
 
 /**
- * Gather operations from `j` on, at least one, until slots or batch are full. Returns the next
- * one.
+ * Gather operations from `j` on: one with a rate, else until slots, block or batch are full.
+ * Returns the next index.
  */
 static ALWAYS_INLINE uint32_t
 gather_some(struct job_worker *worker, const struct ops_op *ops, uint32_t j, uint32_t count,

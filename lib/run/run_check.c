@@ -39,11 +39,7 @@ run_count_of(const struct nb_job *job, const struct nb_group *group)
 int
 job_count_numbers(const struct nb_job *job, uint64_t *numbers)
 {
-	enum {
-		MANY_BITS = 48,
-		ENOUGH_BITS = 40,
-		GRAPH_BITS = 62 /* tao.c uses such numbers */
-	};
+	enum { MANY_BITS = 48, ENOUGH_BITS = 40, GRAPH_BITS = 62 /* as in tao.c */ };
 	if (job->key_format == NB_KEY_GRAPH) {
 		*numbers = UINT64_C(1) << GRAPH_BITS;
 		return NB_OK;

@@ -17,8 +17,8 @@
 enum { FLOOR_OPS = 1 << 13, FLOOR_BYTES = 4 << 20, PASSES = 5 };
 
 /**
- * At most the group's count: a key file may end there. Whole strata for a mix. With one kind,
- * it is limited by time: a value may have a GiB.
+ * At most the group's count: a key file may end there. Whole strata for a mix. With one kind
+ * and large values it may be less than a stratum: a value may have a GiB.
  */
 static uint64_t
 floor_ops(const struct nb_run *run, const struct job_plan *plan)

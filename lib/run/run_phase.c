@@ -413,7 +413,10 @@ is_read_back_now(const struct nb_run *run)
 	return false;
 }
 
-/** Call options.start until it returns the start time. Only for the measured operations. */
+/**
+ * Call options.start until it returns the start time. Only before the first measured
+ * operations.
+ */
 static void
 ask_start(struct nb_run *run)
 {

@@ -47,7 +47,8 @@ verb_live_bytes(const struct nb_run *run)
 	const struct measurement *measured = &run->measured;
 	const struct keys_facts *facts = &run->keys_facts;
 	/*
-	 * if 100,000 keys contain no duplicate, at most three in that many keys are duplicates
+	 * if 100,000 keys contain no duplicate, most likely at most three in that many are
+	 * duplicates
 	 */
 	bool is_known = !facts->is_estimate || facts->duplicates == 0;
 	bool is_all = !measured->is_partial || facts->duplicates == 0;

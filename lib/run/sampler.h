@@ -20,9 +20,8 @@ struct sampler;
 /** A phase of operations for the sampler. The functions read data that workers write. */
 struct sampler_phase {
 	uint32_t phase;
-	uint32_t
-		/* bits 1 << NB_OP_* of the kinds that may occur; 1 for a classic action */
-		kinds;
+	/* bits 1 << NB_OP_* of the kinds that may occur; 1 for a classic action */
+	uint32_t kinds;
 	bool has_response;
 	struct nb_db *db;  /* for the engine's counters; NULL: not available */
 	uint64_t warm_ns;  /* the warm-up lasts until then, */

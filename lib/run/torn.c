@@ -7,8 +7,8 @@
  * operation i puts both atomically. Then the second one must have version i or a later one.
  * Later does not mean "larger", because threads run in parallel. Two cases are certain. The
  * second record has the version of the load, which nothing writes while groups run. Or it has
- * version j, and j also puts the first one atomically. Whichever of i and j came last, either
- * both records have its version, or neither has.
+ * version j, and j also puts the first one atomically. Whichever of i and j came last has
+ * replaced the version of the other one in both records.
  *
  * Operations of other groups, and conditional puts, are not judged.
  *

@@ -91,8 +91,8 @@ wait_until_due(struct job_worker *worker, uint64_t due, uint32_t clock_kind)
 }
 
 /**
- * The members that run_one() needs of a block. After each stamp the compiler reloads memory,
- * but not locals.
+ * The data of a block that run_one() needs. After each stamp the compiler reloads memory, but
+ * not locals.
  */
 struct block {
 	const struct nb_engine *engine;

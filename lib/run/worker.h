@@ -300,9 +300,8 @@ struct job_worker {
 	/* first start and last end of the measured operations */
 	uint64_t first_ticks, last_ticks;
 	uint64_t counted; /* of `done`: already in `counts`; all of them when parked */
-	uint32_t
-		/* atomic: held by the thread that counts; never released after a takeover */
-		is_counting;
+	/* atomic: held by the thread that counts; never released after a takeover */
+	uint32_t is_counting;
 	uint32_t only; /* kind of all operations, or NB_OP_KINDS: see only_kind_of() */
 	struct job_taken *taken;        /* times of the operations of the block; owned */
 	const struct ops_op *looked_at; /* the operation that is being read back */

@@ -20,8 +20,8 @@ struct pool_member {
 };
 
 /**
- * Used by the thread that created it. Members synchronise their own accesses. `idle` is set
- * between worker_pool_create() and the first phase, if at all.
+ * Used by the thread that created it. Its members access it only in worker_pool.c. `idle` is
+ * set between worker_pool_create() and the first phase, if at all.
  */
 struct worker_pool {
 	/* It guards all members below. No other lock is taken while it is held. */
