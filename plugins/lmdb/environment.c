@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How LMDB is set up.
+ * Opening LMDB.
  *
- * - The map limits the database, and can be enlarged only while the process has no transaction
- *   open, which would need a lock around each call. So the map is large from the start: without
- *   MDB_WRITEMAP it costs addresses, but neither memory nor disk.
- * - A full disk fails pwrite(2), but under a mapping it is a SIGBUS. So the blocks of lock.mdb,
- *   and with MDB_WRITEMAP of data.mdb, are reserved before they are mapped.
- * - Each commit writes its pages, then one of two meta pages, by write(2) or in a shared
- *   mapping, so a kill loses nothing at any level. MDB_NOSYNC syncs nothing. MDB_NOMETASYNC
- *   syncs a meta page with the next commit, so power loss may take the last commit: 'periodic'.
- *   MDB_MAPASYNC is not used, since Linux ignores msync(MS_ASYNC).
+ * - The map limits the database. It can be enlarged only while the process has no open
+ *   transaction, which would require a lock around each call. So the map is large from the
+ *   start: without MDB_WRITEMAP it uses address space, but neither memory nor disk.
+ * - A full disk makes pwrite(2) fail, but causes SIGBUS in a mapping. So the blocks of
+ *   lock.mdb, and with MDB_WRITEMAP of data.mdb, are reserved before they are mapped.
+ * - Each commit writes its pages, then one of two meta pages, with write(2) or in a shared
+ *   mapping. So a kill loses nothing at any level. MDB_NOSYNC syncs nothing. MDB_NOMETASYNC
+ *   syncs a meta page with the next commit, so power loss may destroy the last commit:
+ *   'periodic'. MDB_MAPASYNC is not used, because Linux ignores msync(MS_ASYNC).
  */
 #include "environment.h"
 
 #include <sys/mman.h>
 
 enum {
-	READERS = 126,     /* LMDB's own default */
-	READER_BYTES = 64, /* a slot of the reader table; its head takes two */
+	READERS = 126,     /* LMDB's default */
+	READER_BYTES = 64, /* a slot of the reader table; its header takes two */
 	FILE_PATH_SIZE = 4096
 };
 
-/* More than most have of disk, and little of the 128 TiB of addresses that there are. */
+/* Exceeds most disks, and is a small part of the 128 TiB of address space. */
 #define MAP_SIZE (1ull << 40)
 #define MAP_SIZE_MIN (64ull << 10)
 #define MAP_SIZE_MAX (64ull << 40)
@@ -40,7 +40,7 @@ enum {
 enum { OPTIONS(OPTION_ID) };
 const struct nb_option environment_options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
-/* What to do, where LMDB's own text does not say it. */
+/* Advice where LMDB's own text contains none. */
 static const char *
 advice(int error)
 {
@@ -73,7 +73,7 @@ environment_failure(const struct nb_host *host, const char *call, int error)
 
 /* --- open and close --- */
 
-/* How the database is to be opened. */
+/* How to open the database. */
 struct settings {
 	const struct nb_open_args *args;
 	const struct nb_host *host;
@@ -92,8 +92,8 @@ file_path(const struct settings *to, char *buf, const char *name)
 }
 
 /*
- * LMDB would make a database wherever it may write. *size is that of the file, 0 if
- * there is none.
+ * Otherwise LMDB would create a database in any writable place. *size: size of the file, 0
+ * if missing.
  */
 static int
 find_database(const struct settings *to, uint64_t *size)
@@ -113,7 +113,7 @@ find_database(const struct settings *to, uint64_t *size)
 	return NB_OK;
 }
 
-/* Whether the process has so many addresses: not under ulimit -v, say, or valgrind. */
+/* Whether so much address space is available; not with ulimit -v or valgrind, for example. */
 static bool
 has_room(uint64_t size)
 {
@@ -122,7 +122,7 @@ has_room(uint64_t size)
 	return room != MAP_FAILED && munmap(room, size) == 0;
 }
 
-/* Four times what is to be put: half empty pages, and the ones of older versions. */
+/* Four times the expected data, because of half-empty pages and pages of older versions. */
 static uint64_t
 default_map_size(const struct nb_open_args *args, uint64_t file_size)
 {
@@ -137,7 +137,7 @@ default_map_size(const struct nb_open_args *args, uint64_t file_size)
 		return size;
 	while (size > MAP_SIZE_MIN && !has_room(size))
 		size /= 2;
-	size /= 2; /* the rest of the process wants some as well */
+	size /= 2; /* leave address space for the rest of the process */
 	args->host->log(NB_LOG_WARNING,
 		"lmdb: addresses are scarce here: the database can grow to %llu MiB",
 		(unsigned long long)size >> 20);
@@ -212,8 +212,8 @@ settle_flags(struct settings *to)
 }
 
 /*
- * Reserve blocks for what will be written through a mapping. If the file cannot be opened, LMDB
- * reports that. A file system that cannot reserve is only warned about.
+ * Reserve blocks for writes through a mapping. If the file cannot be opened, LMDB reports
+ * it. If the file system does not support reservation, only warn.
  */
 static int
 reserve(const struct settings *to, const char *name, uint64_t size)
@@ -288,8 +288,9 @@ open_by(const struct settings *to, MDB_env *env)
 }
 
 /*
- * Power loss while a database is made may leave a file of two unwritten pages, which LMDB neither
- * opens nor makes anew. A transaction would have made it longer, so it has no data.
+ * Power loss during the creation of a database may leave a file of two unwritten pages. LMDB
+ * neither opens nor recreates it. The file has no data: a transaction would have made it
+ * longer.
  */
 static bool
 forget_unmade(const struct settings *to)
@@ -306,7 +307,7 @@ env_open(const struct settings *to, MDB_env **env)
 {
 	int error = open_by(to, *env);
 	if (error == MDB_INVALID && forget_unmade(to)) {
-		mdb_env_close(*env); /* one that failed opens no more */
+		mdb_env_close(*env); /* a failed environment cannot be opened again */
 		*env = NULL;
 		error = mdb_env_create(env);
 		if (error == MDB_SUCCESS)
@@ -318,8 +319,9 @@ env_open(const struct settings *to, MDB_env **env)
 }
 
 /*
- * LMDB syncs a new database with its first commit only, and never its directory. An earlier open
- * at 'process', or one that was killed, may have made the files: so this is done at each open.
+ * LMDB syncs a new database only with its first commit, and never syncs its directory. An
+ * earlier open at 'process', or a killed one, may have created the files, so every open
+ * syncs them.
  */
 static int
 sync_made(const struct settings *to, MDB_env *env)
@@ -335,7 +337,7 @@ sync_made(const struct settings *to, MDB_env *env)
 				    strerror(error));
 }
 
-/* The unnamed database is always there, but LMDB has no order for it before this. */
+/* The unnamed database always exists, but mdb_dbi_open() must set its key order first. */
 static int
 open_records(struct nb_db *db)
 {

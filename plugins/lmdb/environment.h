@@ -2,14 +2,14 @@
 #ifndef LMDB_ENVIRONMENT_H
 #define LMDB_ENVIRONMENT_H
 /**
- * An environment with its one database: what the options make of it, opening and
- * closing. lmdb.c reads and writes records.
+ * An environment with its only database: options, opening and closing. lmdb.c reads and
+ * writes records.
  */
 #include "../common/database.h"
 
 #include <lmdb.h>
 
-enum { KEY_SIZE_MAX = 511 }; /* MDB_MAXKEYSIZE, as LMDB is built by default */
+enum { KEY_SIZE_MAX = 511 }; /* MDB_MAXKEYSIZE in LMDB's default build */
 
 struct nb_db {
 	const struct nb_host *host;
@@ -20,11 +20,11 @@ struct nb_db {
 
 extern const struct nb_option environment_options[];
 
-/** Fail with LMDB's text, and advice where it has none. */
+/** Fail with LMDB's text, and with advice where that text has none. */
 int
 environment_failure(const struct nb_host *host, const char *call, int error);
 
-/** Inline, for get and put. */
+/** Inline for get and put. */
 static inline int
 environment_outcome(const struct nb_host *host, const char *call, int error)
 {

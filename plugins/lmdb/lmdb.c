@@ -2,16 +2,17 @@
 /*
  * LMDB: sessions, records, scans and transactions. environment.c opens the database.
  *
- * A session has one read-only transaction for its life, renewed by each get and reset when the
- * loan ends. MDB_NOTLS ties its slot in the reader table to it instead of the thread.
+ * A session keeps one read-only transaction, which each get renews and the end of the loan
+ * resets. MDB_NOTLS ties its slot in the reader table to the transaction instead of the
+ * thread.
  */
 #include "environment.h"
 
 #include "../common/execute.h"
 
 /*
- * A page with its value is one write(2), of which Linux does 0x7ffff000 bytes at most
- * (MAX_RW_COUNT), and 16 are the page's head. LMDB takes a short write for a failure.
+ * One write(2) writes a page with its value. Linux writes at most 0x7ffff000 bytes at once
+ * (MAX_RW_COUNT), and 16 bytes are the page header. LMDB treats a short write as a failure.
  */
 #define VALUE_SIZE_MAX (0x7ffff000ull - 16)
 
@@ -19,10 +20,10 @@ struct nb_session {
 	struct nb_db *db;
 	MDB_txn *reader; /* reset unless it serves a loan, a scan or a read-only transaction */
 	MDB_cursor *reader_cursor;
-	MDB_txn *txn;       /* between begin and commit; may be the reader; else NULL */
-	MDB_cursor *cursor; /* of a scan; the reader's, or in a transaction one of its own */
+	MDB_txn *txn;       /* between begin and commit, maybe the reader; else NULL */
+	MDB_cursor *cursor; /* of a scan: the reader's, or in a transaction a separate one */
 	MDB_cursor_op step; /* of the scan: MDB_NEXT or MDB_PREV */
-	struct buffer kept; /* what the gets of an execute with writes lend */
+	struct buffer kept; /* values that an execute with writes lends */
 	bool is_fresh;      /* scan_next has not returned the cursor's record yet */
 	bool is_at_end;
 	bool is_keys_only;
@@ -84,7 +85,7 @@ abort_txn(struct nb_session *session)
 static int
 session_close(struct nb_session *session)
 {
-	abort_txn(session); /* of NULL: nothing */
+	abort_txn(session); /* no effect on NULL */
 	mdb_cursor_close(session->reader_cursor);
 	mdb_txn_abort(session->reader);
 	free(session->kept.data);
@@ -94,7 +95,7 @@ session_close(struct nb_session *session)
 
 /* --- records --- */
 
-/* The transaction that was begun, or the session's reader, made current. */
+/* Return the open transaction, or the session's reader after renewing it. */
 static int
 read_begin(struct nb_session *session, MDB_txn **txn)
 {
@@ -132,7 +133,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 				     : environment_failure(session->db->host, "mdb_get", error);
 }
 
-/* The transaction that was begun, or one for this write; LMDB waits for other writers. */
+/* Return the open transaction, or one for this write; LMDB waits for other writers. */
 static int
 write_begin(struct nb_session *session, MDB_txn **txn)
 {
@@ -186,7 +187,7 @@ del(struct nb_session *session, struct nb_slice key)
 
 /* --- scans --- */
 
-/* Finds the first key that is not below; backward wants the last not above. */
+/* MDB_SET_RANGE finds the first key >= from; a backward scan needs the last key <= from. */
 static int
 seek(struct nb_session *session, struct nb_slice from)
 {
@@ -252,8 +253,8 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 }
 
 /*
- * Without a place for the value LMDB does not read the pages of a long one. The cursor is not
- * moved past its end, where it may begin anew at the other end.
+ * Without a value argument, LMDB does not read the pages of a long value. The cursor is not
+ * moved past its end, because it may then restart at the other end.
  */
 static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
@@ -300,7 +301,7 @@ commit(struct nb_session *session)
 	return environment_outcome(session->db->host, "mdb_txn_commit", mdb_txn_commit(txn));
 }
 
-/* One transaction, so it is atomic in any case. */
+/* A batch is one transaction, so it is always atomic. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -317,7 +318,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 
 static const struct nb_engine engine;
 
-/* Of a transaction that only reads, all values stay where they are: its end is release. */
+/* In a read-only transaction all values stay in place until release ends it. */
 static int
 execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
 {
@@ -339,9 +340,9 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 
 MERGE_BY_TXN(engine, session->txn != NULL)
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
-/* Both levels: LMDB puts no work off. */
+/* Both levels are equal: LMDB does not defer work. */
 static int
 flush(struct nb_db *db, uint32_t upto)
 {
@@ -350,7 +351,7 @@ flush(struct nb_db *db, uint32_t upto)
 	return environment_outcome(db->host, "mdb_env_sync", mdb_env_sync(db->env, 1));
 }
 
-/* Nothing is ever recovered: an open picks the newer meta page, which must be on storage. */
+/* LMDB needs no recovery: an open selects the newer meta page, which must be on storage. */
 CHECKPOINT_BY_FLUSH(flush)
 
 static void

@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The meta protocol: mg, ms and md, one reply each. The text protocol's get costs the server a
- * system call for each reply; the quiet modes hide only some replies, so they are not used.
+ * The meta protocol: mg, ms and md, one reply each. The text protocol's get costs the server
+ * a system call for each reply. The quiet modes hide only some replies, so they are not
+ * used.
  *
- * - A key with a space or a control character goes in base64, with the flag b; the server keeps
- *   it decoded.
- * - A counter of mininb is 8 bytes in the machine's order; memcached adds to decimal text only.
- *   So a merge reads the value and its CAS number and writes the sum on condition that the
- *   number is the same, until that succeeds. Until then the requests after it have to wait, see
- *   submit().
- * - After CLIENT_ERROR or ERROR it is not known where the next reply begins: the connection
+ * - A key with a space or a control character is sent in base64, with the flag b. The server
+ *   stores it decoded.
+ * - A counter of mininb is 8 bytes in the machine's order, but memcached adds only to
+ *   decimal text. So a merge reads the value and its CAS number, and writes the sum if the
+ *   CAS number has not changed. It repeats this until it succeeds. Requests after it must
+ *   wait until then; see submit().
+ * - After CLIENT_ERROR or ERROR, the start of the next reply is unknown, so the connection
  *   fails. SERVER_ERROR answers one request.
  */
 #include "memcached.h"
 
-/* Of a merge, in flying->own[0]; own[1] is the CAS number, 0: there is no value; own[2] the sum. */
+/*
+ * State of a merge: own[0] is one of these, own[1] the CAS number (0: no value), own[2] the
+ * sum.
+ */
 enum { READS, WRITES };
 
 enum {
 	LINE_MAX_SIZE = 512, /* of a reply's first line, which has a few tokens or an error */
-	WORDS = 64           /* a request beside its key and its value */
+	WORDS = 64           /* a request without its key and value */
 };
 
 /* ---- keys ---- */
 
-/* Bytes of 8 that are below n, up to 128, or equal to n, as their upper bits. */
+/* Marks the bytes of a word that are below n, up to 128, or equal to n, by their upper bits. */
 #define EACH UINT64_C(0x0101010101010101)
 #define BELOW(word, n) (((word)-EACH * (n)) & ~(word)&EACH * 128)
 #define EQUAL(word, n) BELOW((word) ^ EACH * (n), 1)
 
-/** No byte is a space or a control character. */
+/** Whether no byte is a space or a control character. */
 static inline bool
 is_plain(struct nb_slice key)
 {
@@ -191,7 +195,7 @@ go_on(struct flying *flying, uint64_t phase)
 	flying->is_again = true;
 }
 
-/** A merge that has read: `value` is 8 bytes, or NULL if there is none. */
+/** A merge has read the value. `value`: 8 bytes, or NULL if the key is missing. */
 static void
 add(struct flying *flying, const char *value, uint64_t cas)
 {
@@ -203,7 +207,7 @@ add(struct flying *flying, const char *value, uint64_t cas)
 	go_on(flying, WRITES);
 }
 
-/** The number at *at, which is moved behind it. False: there is none. */
+/** Read the number at *at and advance *at. Returns false if it is missing. */
 static bool
 take_number(const char **at, const char *end, uint64_t *number)
 {
@@ -213,7 +217,10 @@ take_number(const char **at, const char *end, uint64_t *number)
 	return *at > begin;
 }
 
-/** "VA SIZE[ cCAS]\r\n" or, of 1.6.18, with a space before "\r\n"; then the value and "\r\n". */
+/**
+ * Format: "VA SIZE[ cCAS]\r\n" (1.6.18: with a space before "\r\n"), then the value and
+ * "\r\n".
+ */
 static size_t
 decode_value(struct flying *flying, const char *bytes, size_t line, size_t size, size_t *need)
 {
@@ -244,7 +251,10 @@ decode_value(struct flying *flying, const char *bytes, size_t line, size_t size,
 
 #define CODE(a, b) ((uint32_t)(unsigned char)(a) << 8 | (unsigned char)(b))
 
-/** The two letters of a reply that has no value. False: they do not answer this request. */
+/**
+ * Process the two-letter code of a reply without a value. Returns false if it cannot answer
+ * this request.
+ */
 static bool
 take_code(struct flying *flying, uint32_t code)
 {
@@ -256,7 +266,7 @@ take_code(struct flying *flying, uint32_t code)
 		switch (code) {
 		case CODE('H', 'D'):
 			break;
-		case CODE('E', 'X'): /* another value, no value any more, or one by now */
+		case CODE('E', 'X'): /* the value was changed, removed or added meanwhile */
 		case CODE('N', 'F'):
 		case CODE('N', 'S'):
 			go_on(flying, READS);
@@ -275,7 +285,7 @@ take_code(struct flying *flying, uint32_t code)
 	return true;
 }
 
-/** A line that is none of the codes: an error's text, which is made a string. */
+/** Process a line without a known code: terminate the error's text with a NUL. */
 static size_t
 decode_error(struct flying *flying, char *bytes, size_t line)
 {

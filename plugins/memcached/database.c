@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The database is all that the servers have. Our marker, a key, says that they are ours to
- * write to and to empty; a server with items but without it is refused.
+ * The database consists of all items of the servers. The marker, a key, allows mininb to
+ * write to and empty a server. A server with items but without the marker is rejected.
  *
- * What memcached says of itself is read by `stats` and `stats settings`. Where it has evicted
- * items during the run, close says so: reads have then missed records that were put.
+ * `stats` and `stats settings` return the server's counters and settings. If a server has
+ * evicted items during the run, close reports it: reads have then missed stored records.
  */
 #include "memcached.h"
 
@@ -24,7 +24,7 @@ send_line(struct stream *stream, const char *line)
 	return stream_flush(stream, ANSWER_NS);
 }
 
-/** Send a line and wait for that of the reply. */
+/** Send a line and wait for the line of the reply. */
 static int
 ask(struct stream *stream, const char *line, char **reply)
 {
@@ -32,7 +32,7 @@ ask(struct stream *stream, const char *line, char **reply)
 	return rc == NB_OK ? stream_receive_line(stream, reply, ANSWER_NS) : rc;
 }
 
-/** A counter or setting that is looked for among others. */
+/** A requested counter or setting. */
 struct wanted {
 	const char *name;
 	char text[32]; /* "": the server does not have it */
@@ -54,7 +54,7 @@ take_stat(struct wanted *wanted, size_t count, const char *line)
 	}
 }
 
-/** "STAT NAME VALUE\r\n" again and again, then "END\r\n". */
+/** Format: "STAT NAME VALUE\r\n" repeatedly, then "END\r\n". */
 static int
 read_stats(struct stream *stream, const char *command, struct wanted *wanted, size_t count)
 {
@@ -74,7 +74,7 @@ read_stats(struct stream *stream, const char *command, struct wanted *wanted, si
 
 /* ---- the marker ---- */
 
-/** Whether it stands there. */
+/** Whether the server has the marker. */
 static int
 find_marker(struct stream *stream, bool *is_there)
 {
@@ -122,7 +122,7 @@ check_marker(const struct nb_db *db, struct stream *stream, uint32_t flags)
 	return set_marker(stream);
 }
 
-/* ---- what a server is set to ---- */
+/* ---- settings of a server ---- */
 
 enum { EVICTIONS, MAX_BYTES, THREADS, REQUESTS, ITEM_SIZE, CAS, SETTINGS };
 
@@ -157,7 +157,7 @@ check_settings(struct nb_db *db, struct stream *stream)
 	return NB_OK;
 }
 
-/** The sum of a counter over all servers. */
+/** Sum the evictions of all servers. */
 static int
 sum_evictions(const struct nb_db *db, uint64_t *sum)
 {
@@ -248,7 +248,7 @@ database_close(struct nb_db *db)
 	return free_database(db, rc);
 }
 
-/* flush_all makes all that was stored before it invalid at once, by CAS numbers. */
+/* flush_all invalidates everything that was stored before it at once, by CAS numbers. */
 int
 database_reset(struct nb_db *db)
 {
@@ -283,7 +283,7 @@ static const struct {
 	{"get_misses", "gets", NB_STAT_COUNTER}, {"conn_yields", "yields", NB_STAT_COUNTER},
 	{"bytes_read", "bytes", NB_STAT_COUNTER}, {"bytes_written", "bytes", NB_STAT_COUNTER}};
 
-/* The marker is an item of curr_items, too. */
+/* curr_items includes the marker, so it is subtracted. */
 void
 database_stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {

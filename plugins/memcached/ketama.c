@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The continuum of libmemcached with MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED and equal weights, which
- * other clients call libketama-compatible. Of each server, MD5 of "HOST:PORT-N", N from 0 to 39,
- * gives four points of a circle of 32-bit numbers; port 11211 is left out. A key belongs to the
- * server of the first point at or after its MD5. (libmemcached, hosts.cc, update_continuum.)
+ * The continuum of libmemcached with MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED and equal weights,
+ * which other clients call libketama-compatible. For each server, the MD5 hashes of
+ * "HOST:PORT-N", N from 0 to 39, give four points each on a circle of 32-bit numbers; port
+ * 11211 is omitted. A key belongs to the server of the first point at or after its MD5.
+ * (libmemcached, hosts.cc, update_continuum.)
  *
- * MD5: RFC 1321. Words are read as the machine has them, so this needs a little-endian one.
+ * MD5: RFC 1321. Words are read in machine order, so this code requires a little-endian
+ * machine.
  */
 #include "memcached.h"
 
@@ -17,7 +19,7 @@ rotate(uint32_t x, unsigned by)
 	return x << by | x >> (32 - by);
 }
 
-/** One block of 64 bytes: RFC 1321, section 3.4. */
+/** Process one block of 64 bytes: RFC 1321, section 3.4. */
 static void
 md5_block(uint32_t state[4], const unsigned char *block)
 {
@@ -57,7 +59,7 @@ md5_block(uint32_t state[4], const unsigned char *block)
 	state[3] += d;
 }
 
-/** The first 4 * 4 bytes are all of it. */
+/** The resulting state is the 16-byte hash. */
 static void
 md5(uint32_t state[4], const void *bytes, size_t size)
 {
@@ -87,7 +89,7 @@ compare(const void *a, const void *b)
 	return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-/** "HOST:PORT-N" without the default port, nor "unix:". */
+/** Format "HOST:PORT-N", without the default port and without "unix:". */
 static int
 point_name(char *to, size_t size, const char *server, unsigned n)
 {

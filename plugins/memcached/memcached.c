@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memcached, by its meta protocol (codec.c) over plugins/remote.
+ * memcached, with its meta protocol (codec.c) over plugins/remote.
  *
- * Requests of one key and session keep their order, because a key always goes to the same
- * server and that answers in order. A merge is two requests (codec.c), so while one is in flight
- * only other merges are sent: additions may change places.
+ * Requests for one key in a session stay in order, because a key always goes to the same
+ * server, which answers in order. A merge consists of two requests (codec.c). So while one
+ * is in flight, only other merges are sent: additions may be reordered.
  *
- * Without execute: memcached has no operation over several keys. The host then uses multi_get,
- * batch and the verbs.
+ * execute is missing: memcached has no operation on several keys. The host then uses
+ * multi_get, batch and single verbs.
  */
 #include "memcached.h"
 
 static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
-/* Of the plugin: each server's own is told when a database is opened. */
+/* Protocol version. open logs the version of each server. */
 static const char *
 version(void)
 {
@@ -48,9 +48,9 @@ session_close(struct nb_session *session)
 	return NB_OK;
 }
 
-/* ---- verbs that wait ---- */
+/* ---- synchronous verbs ---- */
 
-/** What is to come may not overtake a merge. */
+/** Later requests must not overtake a merge. */
 static inline int
 wait_for_merges(struct nb_session *session)
 {
@@ -113,7 +113,7 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 
 /* ---- requests in flight ---- */
 
-/** How many may be sent now: merges behind others, but no others behind merges. */
+/** How many requests may be sent now: merges may follow merges, other requests may not. */
 static size_t
 sendable(const struct nb_session *session, const struct nb_request *requests, size_t count)
 {
@@ -141,7 +141,7 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 	return pipeline_reap(&session->pipeline, out, room, count, timeout_ns);
 }
 
-/* -R: requests of a connection before the server looks at another one; its default is 20. */
+/* -R: requests of a connection before the server turns to another one; its default is 20. */
 static const char server_text[] =
 	"package = memcached\n"
 	"command = memcached -u root -s {socket} -U 0 -t {option:threads} -m {cache_mib} -R 500 -c 4096\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef MEMCACHED_H
 #define MEMCACHED_H
-/** What the files of this plugin share: the database, its sessions, and the continuum. */
+/** Declarations that this plugin's files share: the database, its sessions, and the continuum. */
 #include "../common/database.h"
 #include "../remote/pipeline.h"
 
@@ -19,20 +19,22 @@ enum { OPTIONS(OPTION_ID) };
 
 enum {
 	KEY_TEXT_MAX = 250, /* KEY_MAX_LENGTH of memcached */
-	KEY_MAX = 186,      /* so long is a key whose base64 has at most KEY_TEXT_MAX bytes */
-	/* Of an item: its header, CAS number, flags, a key of KEY_MAX and "\r\n"; rounded up. */
+	KEY_MAX = 186,      /* the base64 of such a key has at most KEY_TEXT_MAX bytes */
+	/*
+	 * Overhead of an item: header, CAS number, flags, a key of KEY_MAX and "\r\n"; rounded up.
+	 */
 	ITEM_OVERHEAD = 512,
-	ITEM_SIZE_MAX = 1 << 20 /* memcached's -I without that option */
+	ITEM_SIZE_MAX = 1 << 20 /* memcached's default of -I */
 };
 
 enum { KETAMA_POINTS = 160 }; /* of each server, MEMCACHED_POINTS_PER_SERVER_KETAMA */
 
-/** A point of the circle of hashes; its server has the hashes up to it. */
+/** A point on the circle of hashes; its server owns the hashes up to it. */
 struct ketama_point {
 	uint32_t hash, server;
 };
 
-/** Sorted. To be freed; NULL: out of memory. */
+/** Returns a sorted array that the caller frees; NULL: out of memory. */
 struct ketama_point *
 ketama_new(const char *const *names, uint32_t count);
 
@@ -46,15 +48,15 @@ struct nb_db {
 	uint64_t inflight_bytes;
 	uint64_t value_max;
 	struct stream_options stream;
-	struct stream *control;      /* a connection of the database's thread to each server */
+	struct stream *control;      /* the database thread's connection to each server */
 	struct ketama_point *points; /* NULL: an equal split */
-	uint64_t evictions;          /* of all servers, when it was opened */
+	uint64_t evictions;          /* of all servers, when the database was opened */
 };
 
 struct nb_session {
 	struct nb_db *db;
 	struct pipeline pipeline;
-	uint64_t merges; /* in flight */
+	uint64_t merges; /* number in flight */
 };
 
 extern const struct codec memcached_codec;

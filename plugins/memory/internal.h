@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef MEMORY_INTERNAL_H
 #define MEMORY_INTERNAL_H
-/** The database and the session of `memory`, and what its files have of each other. */
+/** The database and the session of `memory`, and the functions that its files share. */
 #include "../common/async.h"
 #include "versions.h"
 
 struct nb_db {
 	const struct nb_host *host;
-	pthread_rwlock_t lock; /* guards `map` */
+	pthread_rwlock_t lock; /* protects `map` */
 	struct versions map;
 	uint64_t inflight_bytes; /* as the host announced */
 	uint32_t inflight_ops;
 };
 
-/* Memory that is lent. It never moves, so that one call can lend many values. */
+/* Lent memory. A chunk never moves, so one call can lend many values. */
 struct chunk {
 	struct chunk *older;
 	size_t room, used;
 	char bytes[];
 };
 
-/** Keys that a transaction has read: [low, high], both included. */
+/** Keys that a transaction has read: [low, high], both inclusive. */
 struct range {
 	struct range *next;
-	size_t low_size, high_size; /* 0: from the first key, up to the last */
+	size_t low_size, high_size; /* 0: no lower or upper limit */
 	char bytes[];
 };
 
-/** Between begin and commit, or within an execute. */
+/** A transaction, or a list of steps in execute. */
 struct txn {
 	bool is_open;
-	bool is_locked; /* the session holds the database's lock all the while */
+	bool is_locked; /* the session holds the database's lock for the entire time */
 	bool is_read_only;
 	struct snapshot snapshot; /* registered unless is_locked */
-	struct node *writes;      /* a list; from the first transaction on */
+	struct node *writes;      /* a list; allocated by the first transaction */
 	struct range *reads;
 };
 
@@ -41,36 +41,36 @@ struct scan {
 	bool is_open, is_started;
 	uint32_t flags;          /* NB_SCAN_* */
 	struct buffer from;      /* empty: the first key, backward the last */
-	struct snapshot own;     /* without a transaction */
+	struct snapshot own;     /* if not in a transaction */
 	uint64_t stamp;          /* of the snapshot that it reads */
-	struct node *stored;     /* where it is in the database: a version that it can see */
-	struct node *written;    /* where it is in the transaction's writes */
-	const struct node *told; /* the last record; NULL: none, or past the end */
+	struct node *stored;     /* position in the database: a visible version */
+	struct node *written;    /* position in the transaction's writes */
+	const struct node *told; /* the last returned record; NULL: none, or past the end */
 };
 
 struct nb_session {
 	struct nb_db *db;
-	uint64_t random; /* state of the heights' generator, never 0 */
+	uint64_t random; /* state of the generator for heights, never 0 */
 	struct chunk *lent;
 	struct txn txn;
 	struct scan scan;
-	struct async async; /* from the first submit on */
+	struct async async; /* allocated by the first submit */
 };
 
 int
 memory_out_of_memory(const struct nb_session *session, const char *what, size_t size);
 
-/** Lends a copy of the node's value, or answers that it is not there. */
+/** Lend a copy of the node's value. Returns NB_NOT_FOUND if `node` is NULL. */
 int
 memory_lend(struct nb_session *session, const struct node *node, struct nb_slice *value);
 
-/** Ends all loans. */
+/** End all loans. */
 void
 memory_lend_anew(struct nb_session *session);
 
 /* --- transactions --- */
 
-/** get, put, ... within a transaction. */
+/** The verbs get, put, ... in a transaction. */
 int
 txn_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value);
 int
@@ -80,7 +80,7 @@ txn_insert(struct nb_session *session, struct nb_slice key, struct nb_slice valu
 int
 txn_del(struct nb_session *session, struct nb_slice key);
 
-/** Remembers that the keys from low to high were read. */
+/** Record that the transaction has read the keys from low to high. */
 int
 txn_read(struct nb_session *session, struct nb_slice low, struct nb_slice high);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An ordered map in memory: the tests compare other engines with it, so it is simple rather than
+ * An ordered map in memory. Tests compare other engines with it, so it is simple rather than
  * fast.
  *
- * The map (versions.h) is a skip list under one read-write lock, which no session holds outside
- * a call. The allocation, which can fail, comes before any change, so a batch is atomic. txn.c
- * has transactions and execute, scan.c the scans. get lends a copy in the session's own memory,
- * so that a loan outlives what other sessions write.
+ * The map (versions.h) is a skip list under one read-write lock. No session holds the lock
+ * outside a call. Allocations, which can fail, precede all changes, so a batch is atomic.
+ * txn.c contains transactions and execute, scan.c the scans. get lends a copy in the
+ * session's memory, so a loan survives the writes of other sessions.
  *
- * As a measured engine it is a plain baseline: a lookup costs a cache miss for nearly each of
+ * As a measured engine it is a simple baseline: a lookup has a cache miss in nearly each of
  * its ~2 log2(n) comparisons, and all sessions write to the cache line of the lock.
  */
 #include "internal.h"
 
-/* Of the first chunk of what a session lends; the later ones are twice as large each. */
+/* Size of a session's first chunk of lent memory; each later one is twice as large. */
 enum { CHUNK_SIZE = 4096 };
 
 static const struct nb_engine engine;
@@ -33,7 +33,7 @@ memory_out_of_memory(const struct nb_session *session, const char *what, size_t 
 
 /* --- database and sessions --- */
 
-/* Writers first: readers that never pause would otherwise keep them out for good. */
+/* Prefer writers: readers without a pause would otherwise block them forever. */
 static void
 lock_init(pthread_rwlock_t *lock)
 {
@@ -103,7 +103,7 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	int rc = SESSION_NEW(out, db);
 	if (rc != NB_OK)
 		return rc;
-	/* Any odd constant: sessions must differ, and a repeated run must not. */
+	/* Any odd constant works: sessions must differ, repeated runs must not. */
 	(*out)->random = (id + 1ull) * 0x9e3779b97f4a7c15u;
 	(*out)->lent = chunk_new(NULL, CHUNK_SIZE);
 	if ((*out)->lent != NULL)
@@ -132,7 +132,7 @@ void
 memory_lend_anew(struct nb_session *session)
 {
 	struct chunk *chunk = session->lent;
-	if (chunk->older != NULL) { /* the newest is the largest: it stays */
+	if (chunk->older != NULL) { /* keep the newest, which is the largest */
 		chunk_free(chunk->older);
 		chunk->older = NULL;
 	}
@@ -259,7 +259,7 @@ del(struct nb_session *session, struct nb_slice key)
 	return was_there ? NB_OK : NB_NOT_FOUND;
 }
 
-/* --- requests: kept by submit, done by reap --- */
+/* --- requests: submit stores them, reap executes them --- */
 
 static int
 submit(struct nb_session *session, const struct nb_request *requests, size_t count,
@@ -283,7 +283,7 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 		: async_reap(&session->async, &engine, session, out, room, count);
 }
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
 static int
 flush(struct nb_db *db, uint32_t upto)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scans. Each sees one version of the data: that of its transaction, or of its own snapshot. It
- * holds no lock between two records, and lends the records where they are: a version that the
- * snapshot can see neither changes nor goes.
+ * Scans. Each sees one version of the data: the snapshot of its transaction, or its own. It
+ * holds no lock between two records and lends records in place: a version that the snapshot
+ * can see neither changes nor disappears.
  *
- * It merges the database and the transaction's own writes, both in order; of two records with
- * the same key it returns the transaction's.
+ * A scan merges the database and the transaction's own writes, both in order. If both
+ * contain a key, it returns the transaction's record.
  */
 #include "internal.h"
 
@@ -23,7 +23,7 @@ newest_of(struct node *node)
 	return node;
 }
 
-/* The first node of a list at or, backward, up to where the scan begins. */
+/* The first node of a list at or after the start of the scan, backward at or before it. */
 static struct node *
 first(const struct scan *scan, const struct node *head)
 {
@@ -37,7 +37,7 @@ first(const struct scan *scan, const struct node *head)
 	return before[0] == head ? NULL : before[0];
 }
 
-/* From a node of the database's list on, the first version that the scan sees. */
+/* The first version that the scan sees, starting at a node of the database's list. */
 static struct node *
 see(const struct scan *scan, const struct versions *map, struct node *node)
 {
@@ -59,7 +59,10 @@ go_on_in_writes(struct scan *scan, const struct node *writes)
 	scan->written = list_neighbour(writes, scan->written, is_backward(scan));
 }
 
-/* How the transaction's record lies to the database's: below 0 it comes first. */
+/*
+ * Compare the transaction's record with the database's; below 0, the transaction's comes
+ * first.
+ */
 static int
 order(const struct scan *scan)
 {
@@ -69,7 +72,7 @@ order(const struct scan *scan)
 	return is_backward(scan) ? -order : order;
 }
 
-/* Past the record that comes first. */
+/* Advance past the record that comes first. */
 static void
 step(struct scan *scan, const struct versions *map, const struct node *writes)
 {
@@ -141,7 +144,7 @@ memory_scan_next(struct nb_session *session, struct nb_slice *key, struct nb_sli
 	return NB_OK;
 }
 
-/* In a transaction, the keys that the scan has gone over. */
+/* In a transaction, record the keys that the scan has read. */
 static int
 remember(struct nb_session *session)
 {

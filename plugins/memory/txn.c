@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Transactions are optimistic (H. T. Kung, J. T. Robinson, TODS 6(2), 1981): a session outside
- * a call holds no lock. begin opens a snapshot, which all reads see. Writes stay in a list of
- * the session's own. commit, under the lock, looks whether anything that was read has been
- * written since; if not, it stores the writes under one stamp. So it is as if the transaction
- * happened at its commit, or at its begin if it has written nothing.
+ * Transactions are optimistic (H. T. Kung, J. T. Robinson, TODS 6(2), 1981): a session holds
+ * no lock outside a call. begin opens a snapshot for all reads. Writes stay in the session's
+ * own list. commit, under the lock, checks whether anything that the transaction has read
+ * was written since. If not, it stores the writes under one stamp. So the transaction seems
+ * to happen at its commit, or at its begin if it has written nothing.
  *
- * A read is remembered as a range of keys, a scan's as the range that it went over. A range
- * has changed if it holds a version, or a tombstone, that is newer than the snapshot: none of
- * these goes while the snapshot is open. So phantoms are conflicts as well, and so is a key
- * that came and went. Blind writes do not conflict.
+ * A read is recorded as a range of keys, a scan as the range that it has read. A range has
+ * changed if it contains a version, or a tombstone, newer than the snapshot. None of these
+ * is freed while the snapshot is open. So phantoms are conflicts as well, and so is a key
+ * that was added and removed. Blind writes do not conflict.
  *
- * execute is a transaction that holds the lock from its first step to its last. It reads what
- * is newest and never conflicts. It also collects its writes, so that a step that fails changes
- * nothing.
+ * execute is a transaction that holds the lock from its first to its last step. It reads the
+ * newest versions and never conflicts. It also collects its writes, so that a failing step
+ * changes nothing.
  */
 #include "../common/execute.h"
 #include "internal.h"
@@ -73,10 +73,13 @@ stored(struct nb_session *session, struct nb_slice key)
 				     : NULL;
 	if (!session->txn.is_locked)
 		pthread_rwlock_unlock(&db->lock);
-	return node; /* it stays, as the snapshot can see it */
+	return node; /* it remains because the snapshot can see it */
 }
 
-/* The version of the key that the transaction sees, NULL if none: NB_OK or a failure. */
+/*
+ * Find the version of the key that the transaction sees, NULL if none. Returns NB_OK or a
+ * failure.
+ */
 static int
 look_up(struct nb_session *session, struct nb_slice key, const struct node **seen)
 {
@@ -171,7 +174,7 @@ has_written(const struct txn *txn)
 	return txn->writes != NULL && txn->writes->next[0] != NULL;
 }
 
-/* Moves the collected writes to the database, whose lock the caller holds. It cannot fail. */
+/* Move the collected writes to the database. The caller holds its lock. It cannot fail. */
 static void
 apply(struct nb_session *session, struct node **garbage)
 {
@@ -246,7 +249,7 @@ memory_abort(struct nb_session *session)
 		finish(session, false);
 }
 
-/* --- many writes, many steps --- */
+/* --- batch, execute, merge --- */
 
 int
 memory_batch(
@@ -255,7 +258,7 @@ memory_batch(
 	struct nb_db *db = session->db;
 	struct node *garbage = NULL;
 	int rc = NB_OK;
-	(void)flags; /* all or nothing in any case */
+	(void)flags; /* always atomic */
 	for (size_t i = 0; i < count && rc == NB_OK; i++)
 		rc = write_new(session, writes[i].key, writes[i].value, writes[i].is_delete);
 	if (session->txn.is_open)
@@ -270,7 +273,7 @@ memory_batch(
 	return rc;
 }
 
-/* What a step does, with the lock held or in a transaction. */
+/* Verbs that execute steps, with the lock held or in a transaction. */
 static const struct nb_engine step_verbs = {.caps = NB_CAP_ORDERED,
 	.get = txn_get,
 	.put = txn_put,
@@ -303,7 +306,7 @@ memory_execute(struct nb_session *session, struct nb_step *steps, size_t count, 
 	struct nb_db *db = session->db;
 	struct txn *txn = &session->txn;
 	struct node *garbage = NULL;
-	int rc = check_flags(db->host, flags); /* those that it knows hold in any case */
+	int rc = check_flags(db->host, flags); /* all known flags are always satisfied */
 	if (rc != NB_OK)
 		return rc;
 	memory_lend_anew(session);
@@ -325,7 +328,7 @@ memory_execute(struct nb_session *session, struct nb_step *steps, size_t count, 
 	return rc;
 }
 
-/* Adds what the version has to *counter. */
+/* Add the version's value to *counter. */
 static int
 sum(const struct nb_session *session, const struct node *old, uint64_t *counter)
 {

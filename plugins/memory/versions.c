@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stamps. Each write, a transaction being one, counts map->stamp up and marks its nodes with
- * it. A snapshot with stamp s reads of each key the newest version whose stamp is at most s.
+ * Stamps. Each write or transaction increments map->stamp and marks its nodes with it. A
+ * snapshot with stamp s reads the newest version of each key whose stamp is at most s.
  *
- * When a version is superseded it joins the queue `retired`, which is thus in the order of the
- * successors' stamps. A version is needed by snapshots older than its successor, so it can go
- * when the oldest open snapshot is not: from the front of the queue, in order. A version that
- * lies between two open snapshots stays longer than it must; that is the price of a queue
- * instead of a search. A tombstone goes together with the version before it, unless a later
- * version has taken its place.
+ * A superseded version joins the queue `retired`, which is thus in the order of the
+ * successors' stamps. Snapshots older than its successor need a version, so it can be freed
+ * when the oldest open snapshot is not older: from the front of the queue, in order. A
+ * version between two open snapshots stays longer than necessary; this is the cost of a
+ * queue instead of a search. A tombstone is freed together with its previous version, unless
+ * a later version has replaced it.
  *
- * Without an open snapshot the queue is empty, and a write frees what it replaces.
+ * Without an open snapshot the queue is empty, and a write frees the version that it
+ * replaces.
  */
 #include "versions.h"
 
-/* An empty slice may have no address, which memcpy() must not see. */
+/* memcpy() must not get the NULL that an empty slice may have. */
 static void
 copy(char *to, struct nb_slice from)
 {
@@ -22,7 +23,7 @@ copy(char *to, struct nb_slice from)
 		memcpy(to, from.data, from.size);
 }
 
-/* Each level holds a quarter of the one below: two zero bits of a random word. */
+/* Each level contains a quarter of the one below: two zero bits of a random word. */
 static size_t
 random_height(uint64_t *random)
 {
@@ -92,7 +93,7 @@ struct node *
 list_find(const struct node *head, struct nb_slice key, struct node **before)
 {
 	const struct node *at = head;
-	struct node *bound = NULL; /* known not to be below the key */
+	struct node *bound = NULL; /* known to be >= key */
 	for (int level = LEVELS_MAX - 1; level >= 0; level--) {
 		struct node *next = at->next[level];
 		while (next != bound && node_compare(next, key) < 0) {
@@ -169,10 +170,10 @@ versions_open(struct versions *map)
 void
 versions_close(struct versions *map)
 {
-	list_free(map->head); /* no snapshot is open, so there is nothing else */
+	list_free(map->head); /* no snapshot is open, so older versions do not exist */
 }
 
-/* Counts the node in or, with sign -1, out. */
+/* Add the node to the counts or, with sign -1, subtract it. */
 static void
 count(struct versions *map, const struct node *node, int sign)
 {
@@ -182,7 +183,7 @@ count(struct versions *map, const struct node *node, int sign)
 	map->bytes += (node->key_size + node->value_size) * (uint64_t)(int64_t)sign;
 }
 
-/* Frees what no snapshot reads any more. */
+/* Free the versions that no snapshot can read. */
 static void
 prune(struct versions *map, struct node **garbage)
 {
@@ -203,7 +204,7 @@ prune(struct versions *map, struct node **garbage)
 		map->retired_end = &map->retired;
 }
 
-/* Puts the node in the place of `old`, both of one key. */
+/* Replace `old` by the node; both have the same key. */
 static void
 supersede(struct versions *map, struct node **before, struct node *old, struct node *node,
 	struct node **garbage)

@@ -2,41 +2,42 @@
 #ifndef MEMORY_VERSIONS_H
 #define MEMORY_VERSIONS_H
 /**
- * An ordered map whose records keep their past as long as a snapshot is open: a skip list
- * (W. Pugh, CACM 33(6), 1990) with p = 1/4, each node the newest version of its key.
+ * An ordered map that keeps older versions of records while a snapshot is open. It is a skip
+ * list (W. Pugh, CACM 33(6), 1990) with p = 1/4; each node is the newest version of its key.
  *
- * A node holds its key and its value in one allocation and never changes: to overwrite is to
- * put a new node in the old one's place. So all that can fail, the allocation, can be done
- * before a lock is taken, and the calls below that return nothing cannot fail. A version that
- * a snapshot may still read stays reachable from its successor, and a removed key leaves a
- * tombstone, a node of its own. Both go with the oldest snapshot that could read them.
+ * A node contains its key and value in one allocation and never changes: overwriting
+ * replaces the old node by a new one. So the only part that can fail, the allocation,
+ * happens before a lock is taken; functions below that return nothing cannot fail. A version
+ * that a snapshot may still read stays reachable from its successor. A removed key leaves a
+ * tombstone, which is a node of its own. Both are freed with the oldest snapshot that could
+ * read them.
  *
- * The map has no lock. Its owner lets either one writer in, or readers; `versions_find`,
- * `versions_neighbour` and `versions_visible` are all that readers call.
+ * The map has no lock. Its owner admits either one writer or readers. Readers call only
+ * list_find(), list_neighbour() and versions_visible().
  */
 #include "../common/plugin.h"
 
-/* 4^16 records before the search becomes longer than logarithmic. */
+/* Searches take logarithmic time up to 4^16 records. */
 enum { LEVELS_MAX = 16 };
 
 struct node {
 	size_t value_size;
-	struct node *older;  /* the version before, if a snapshot may read it */
-	struct node *newer;  /* NULL: the newest of its key, and so in the list */
+	struct node *older;  /* the previous version, if a snapshot may read it */
+	struct node *newer;  /* NULL: the newest version of its key, and thus in the list */
 	uint64_t stamp : 63; /* of the write that made it */
 	uint64_t is_deleted : 1;
-	uint64_t key_size : 58, height : 6; /* from here on what a search looks at */
+	uint64_t key_size : 58, height : 6; /* searches read the members from here on */
 	/*
-	 * `height` links, then the key's bytes, then the value's. Outside the list the first
-	 * link chains what waits to be freed.
+	 * `height` links, then the bytes of the key, then those of the value. Outside the list,
+	 * the first link chains nodes that wait to be freed.
 	 */
 	struct node *next[];
 };
 
-/** One version of the data: what was written with stamps up to its own. */
+/** One version of the data: all writes with stamps up to its own. */
 struct snapshot {
 	uint64_t stamp;
-	struct snapshot *before, *after; /* those that were opened around it */
+	struct snapshot *before, *after; /* neighbours in the order of opening */
 };
 
 struct versions {
@@ -45,7 +46,8 @@ struct versions {
 	uint64_t records;
 	uint64_t bytes; /* of keys and values */
 	struct snapshot *oldest, *newest;
-	struct node *retired, **retired_end; /* superseded versions, in the order of that */
+	struct node *retired,
+		**retired_end; /* superseded versions, in the order of their replacement */
 };
 
 static inline char *
@@ -86,7 +88,7 @@ node_is_of(const struct node *node, struct nb_slice key)
 struct node *
 node_new(uint64_t *random, struct nb_slice key, struct nb_slice value, bool is_deleted);
 
-/** Frees a chain of nodes that are in no list. */
+/** Free a chain of nodes that are not in a list. */
 void
 nodes_free(struct node *chain);
 
@@ -94,22 +96,22 @@ nodes_free(struct node *chain);
 struct node *
 list_new(void);
 
-/** Frees a list with all of its nodes, but not their older versions. */
+/** Free a list with all of its nodes, but not their older versions. */
 void
 list_free(struct node *head);
 
 /**
- * The first node of the list that is not below the key, or NULL. before[], if wanted, is the
- * last node below the key at each level.
+ * The first node of the list that is >= key, or NULL. before[], if not NULL, gets the last
+ * node below the key at each level.
  */
 struct node *
 list_find(const struct node *head, struct nb_slice key, struct node **before);
 
-/** The node that follows in the list, or backward the one before; from NULL the first. */
+/** The next node in the list, or backward the previous one; from NULL: the first or the last. */
 struct node *
 list_neighbour(const struct node *head, const struct node *from, bool is_backward);
 
-/** Stores the node in a list without versions; what its key had is freed. */
+/** Store the node in a list without versions, and free the previous node of its key. */
 void
 list_store(struct node *head, struct node *node);
 
@@ -119,7 +121,10 @@ versions_open(struct versions *map);
 void
 versions_close(struct versions *map);
 
-/** Of a key's versions, the newest being `node`, the value that a snapshot reads, or NULL. */
+/**
+ * The version of a key that a snapshot with this stamp reads, or NULL. `node`: the newest
+ * version.
+ */
 static inline struct node *
 versions_visible(struct node *node, uint64_t stamp)
 {
@@ -129,25 +134,31 @@ versions_visible(struct node *node, uint64_t stamp)
 }
 
 /**
- * Stores the node, made by the write that map->stamp counts. With only_new it does nothing and
- * returns false if the key is there. What can be freed is added to *garbage.
+ * Store the node of the write with stamp map->stamp. With only_new, do nothing and return
+ * false if the key exists. Nodes to free are added to *garbage.
  */
 bool
 versions_store(struct versions *map, struct node *node, bool only_new, struct node **garbage);
 
-/** The same where `old` is what the key has, or NULL, and before[] is list_find()'s. */
+/**
+ * Like versions_store(). `old` is the key's newest version, or NULL; before[] comes from
+ * list_find().
+ */
 void
 versions_place(struct versions *map, struct node **before, struct node *old, struct node *node,
 	struct node **garbage);
 
 /**
- * Removes the key that the tombstone names, as versions_store() does; false: it is not there.
- * The tombstone is the map's then, or in *garbage.
+ * Remove the key of the tombstone, as versions_store() stores one. Returns false if the key
+ * is missing. The map then owns the tombstone, or it is in *garbage.
  */
 bool
 versions_remove(struct versions *map, struct node *tombstone, struct node **garbage);
 
-/** Opens a snapshot of what is there now. It stays where it is until it is closed. */
+/**
+ * Open a snapshot of the current data. `snapshot` must not move until versions_forget()
+ * closes it.
+ */
 void
 versions_snapshot(struct versions *map, struct snapshot *snapshot);
 

@@ -2,16 +2,17 @@
 /*
  * The engine that does nothing: every verb returns at once, so a run measures mininb itself.
  *
- * get lends the same bytes each time, as many as the host announced. They are written at open,
- * so they are real pages, and stay in the cache: no engine that reads its value from memory can
- * be as fast. No verb writes to anything shared. It has no scan, because it has no key to lend.
+ * get always lends the same bytes, in the size that the host announced. open writes them, so
+ * they are real pages, and they stay in the CPU cache: no engine that reads its value from
+ * memory can be as fast. No verb writes shared memory. It has no scan, because it has no key
+ * to lend.
  *
- * A session keeps requests in flight in a ring. Two options disturb them:
+ * A session keeps requests in flight in a ring. Two options affect them:
  *
- * - `delay`: a request is done at the earliest so long after its submit. reap sleeps for most of
- *   a long wait and spins for the rest.
- * - `reorder` = n: requests are shuffled in groups of n + 1 that were submitted one after the
- *   other, so each is at most n places early or late. The same calls give the same order.
+ * - `delay`: minimum time from the submit of a request to its completion. reap sleeps for
+ *   most of a long wait and spins for the rest.
+ * - `reorder` = n: consecutive requests are shuffled in groups of n + 1, so each is at most
+ *   n places early or late. The same calls give the same order.
  */
 #include "../common/plugin.h"
 
@@ -19,13 +20,13 @@
 
 struct nb_db {
 	const struct nb_host *host;
-	struct nb_slice value; /* what every get lends: the bytes that follow */
+	struct nb_slice value; /* lent by every get: the bytes that follow */
 	uint64_t delay_ns, reorder;
-	uint64_t inflight; /* requests in a session, at most */
+	uint64_t inflight; /* maximum number of requests in a session */
 	char bytes[];
 };
 
-/* A request in flight: all that its completion needs. */
+/* The data of a request in flight that its completion needs. */
 struct flight {
 	uint64_t tag;
 	struct nb_slice value;
@@ -33,9 +34,9 @@ struct flight {
 };
 
 struct nb_session {
-	struct nb_slice value; /* the database's */
+	struct nb_slice value; /* the same as in the database */
 	struct nb_db *db;
-	uint64_t head, tail, mask; /* counts of requests reaped and submitted; ring size - 1 */
+	uint64_t head, tail, mask; /* counts of reaped and submitted requests; ring size - 1 */
 	uint64_t random;           /* state of the generator, never 0 */
 	struct flight ring[];
 };
@@ -49,13 +50,13 @@ static const struct nb_option options[] = {
 	NB_OPTION_END,
 };
 
-/* Where the host announces no number of requests. */
+/* Used if the host announces no number of requests. */
 enum { INFLIGHT_DEFAULT = 64 };
 
-/* The last part of a wait is spun: a sleep may end this much too late. */
+/* The last part of a wait is spun, because a sleep may end this much too late. */
 enum { SPIN_NS = 100000 };
 
-/* Neither zero, as a page that was never written would be, nor text. */
+/* Neither zero, like an unwritten page, nor text. */
 enum { FILLER = 0xa5 };
 
 static const char *
@@ -78,7 +79,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		return host->fail(NB_FAIL, "null: out of memory for a value of %llu bytes",
 			(unsigned long long)args->value_size);
 	db->host = host;
-	if (args->options != NULL) { /* mininb measures itself without any */
+	if (args->options != NULL) { /* mininb passes no options when it measures itself */
 		db->delay_ns = args->options[DELAY].u64;
 		db->reorder = args->options[REORDER].u64;
 	}
@@ -106,7 +107,7 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	if (session == NULL)
 		return db->host->fail(NB_FAIL, "null: out of memory for %llu requests",
 			(unsigned long long)room);
-	/* Any odd constant: sessions must differ, and a repeated run must not. */
+	/* Any odd constant works: sessions must differ, repeated runs must not. */
 	*session = (struct nb_session){.value = db->value,
 		.db = db,
 		.mask = room - 1,
@@ -122,7 +123,7 @@ session_close(struct nb_session *session)
 	return NB_OK;
 }
 
-/* A verb of which only the session counts, and not even that. */
+/* For verbs without other arguments. */
 static int
 answer_session(struct nb_session *session)
 {
@@ -172,7 +173,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	return NB_OK;
 }
 
-/* The flags are granted: an engine that keeps nothing breaks none of them. */
+/* All flags are accepted: an engine that stores nothing violates none of them. */
 static int
 execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
 {
@@ -195,8 +196,8 @@ now_ns(void)
 }
 
 /*
- * Exchanges the newest request with a random one of its group that is still in flight, which
- * may be itself: a Fisher-Yates shuffle of each group as it grows.
+ * Exchange the newest request with a random one in flight of its group, possibly itself: a
+ * Fisher-Yates shuffle of each growing group.
  */
 static void
 shuffle_newest(struct nb_session *session)
@@ -248,7 +249,7 @@ sleep_until(uint64_t time_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-/* The time at which the wait is over: that of `due_ns`, or of the timeout. */
+/* Wait until `due_ns` or the end of the timeout. Returns the current time. */
 static uint64_t
 wait_until(uint64_t due_ns, uint64_t timeout_ns)
 {
@@ -284,7 +285,7 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 	return NB_OK;
 }
 
-/* --- transactions and the whole: nothing to do --- */
+/* --- transactions and flushes: no operation --- */
 
 static int
 begin(struct nb_session *session, uint32_t flags)

@@ -1,41 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Connections, and what the server promises.
+ * Connections, and the durability settings of the server.
  *
- * Durability by what a kill -9 of the server or power loss may take (extra/doc/durability.md):
+ * The levels depend on what a kill -9 of the server or power loss may destroy
+ * (extra/doc/durability.md):
  *
  * - commit: fsync=on, full_page_writes=on, synchronous_commit not off
- * - process: synchronous_commit not off, so the log is written by write(2) before a commit
- *   returns, with full_page_writes=on, since a kill may cut a write of 8 KiB after its first
- *   page. fsync may be off.
- * - none: synchronous_commit=off. The log is written by another process, up to three times
- *   wal_writer_delay later, so a kill of the server loses the last commits. That is why it is not
- *   `periodic`, at which all writes survive a kill. PostgreSQL has no such level.
+ * - process: synchronous_commit is not off, so the log is written with write(2) before a
+ *   commit returns. full_page_writes is on, because a kill may cut a write of 8 KiB after
+ *   its first page. fsync may be off.
+ * - none: synchronous_commit=off. Another process writes the log, up to three times
+ *   wal_writer_delay later, so a kill of the server loses the last commits. Therefore this
+ *   is not `periodic`, at which all writes survive a kill. PostgreSQL has no such level.
  *
- * A session sets synchronous_commit by itself; what it cannot set is refused.
+ * A session sets synchronous_commit itself; the plugin rejects other unsuitable settings.
  */
 #include "internal.h"
 
 #include <time.h>
 
-/* Time that a server that was started may take until it can be asked, and between two tries. */
+/* Maximum time until a starting server accepts connections, and interval of the attempts. */
 enum { START_S = 60, RETRY_NS = 10000000 };
 
 /*
- * Plans. A statement is planned once. The planner would choose others for a table that is
- * small or has no statistics yet, and keep them as it grows; the primary key is right for all of
- * these statements, at any size.
+ * Plans. A statement is planned once. For a table that is small or lacks statistics, the
+ * planner would choose other plans and keep them while the table grows. The primary key is
+ * right for all of these statements, at any size.
  */
 static const char plans[] =
 	"SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; "
 	"SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; "
 	"SET enable_sort = off; SET jit = off; SET max_parallel_workers_per_gather = 0; ";
 
-/* --- where --- */
+/* --- address --- */
 
 /*
- * libpq wants the directory of a Unix socket and its port, which are in the socket's name. A
- * directory alone has the port of conninfo.
+ * libpq needs the directory of a Unix socket and its port, which are in the socket's name.
+ * For a directory alone, the port of conninfo is used.
  */
 static int
 parse(struct nb_db *db, const char *text)
@@ -74,7 +75,7 @@ connection_locate(struct nb_db *db, const struct nb_open_args *args)
 
 /* --- failures --- */
 
-/* The first line of libpq's text. */
+/* Fail with the first line of libpq's text. */
 static int
 fail_with(const struct nb_db *db, const char *what, const char *text)
 {
@@ -88,7 +89,7 @@ connection_failure(const struct nb_db *db, PGconn *conn)
 	return fail_with(db, "", PQerrorMessage(conn));
 }
 
-/* What the role may not do, such as CHECKPOINT, cannot be had. */
+/* A statement that the role must not execute, such as CHECKPOINT, is unsupported. */
 static int
 result_failure(const struct nb_db *db, const char *text, PGresult *result)
 {
@@ -131,7 +132,7 @@ connection_ask(const struct nb_db *db, PGconn *conn, const char *text, int *rc)
 
 /* --- connecting --- */
 
-/* A server that starts or recovers refuses connections; one that is not there does not answer. */
+/* Retry while the server starts or recovers and refuses connections. Other failures are final. */
 static PGconn *
 try_connect(const char *const *names, const char *const *values)
 {
@@ -147,7 +148,7 @@ try_connect(const char *const *names, const char *const *values)
 	}
 }
 
-/* conninfo is the first dbname; what comes after it overrides it unless it is empty. */
+/* conninfo is passed as the first dbname; later nonempty parameters override it. */
 static PGconn *
 connect_to(const struct nb_db *db)
 {
@@ -173,7 +174,7 @@ connection_open(PGconn **out, const struct nb_db *db)
 	return rc;
 }
 
-/* --- promises --- */
+/* --- durability settings --- */
 
 struct promises {
 	bool has_fsync, has_full_pages, is_asynchronous;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The schema, which is all that mininb touches of a server: made with its marker in one
- * transaction, refused if it is there without. Who opens waits for others that open.
+ * The schema, which is the only part of a server that mininb modifies. It is created
+ * together with its marker in one transaction. A schema of this name without the marker is
+ * rejected. An advisory lock serializes concurrent opens.
  */
 #include "internal.h"
 
@@ -9,8 +10,8 @@
 #define UNLOCK "SELECT pg_advisory_unlock(hashtext('" SQL_DATABASE "'))"
 
 /*
- * Functions of the statements; a number of a value is in the order of the client's bytes. The
- * sum of two numbers is that of their halves, since bigint does not wrap.
+ * SQL functions for the statements. A number in a value has the byte order of the client.
+ * Sums are computed in two halves, because bigint does not wrap.
  */
 #define BYTE(bytes, at, shift) "(get_byte(" bytes ", " at ")::int8 << " shift ")"
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -56,7 +57,7 @@ static const char make_schema[] =
 
 /* --- the schema --- */
 
-/* Whether a query has a row. */
+/* Whether a query returns a row. */
 static int
 has_row(struct nb_db *db, const char *query, bool *out)
 {
@@ -95,7 +96,7 @@ open_schema(struct nb_db *db, bool is_to_create)
 
 /* --- the tables --- */
 
-/* The columns that the server has, "k bytea, v bytea"; NULL: no such table. */
+/* The table's columns in the server, "k bytea, v bytea"; NULL: no such table. */
 static char *
 ask_columns(struct nb_db *db, const struct table *table, int *rc)
 {
@@ -118,7 +119,7 @@ create_table(struct nb_db *db, const struct table *table)
 	return rc;
 }
 
-/* A table with other columns is left alone until a reset; until then sessions are refused. */
+/* A table with other columns is kept until a reset; until then sessions fail to open. */
 static int
 open_table(struct nb_db *db, const struct table *table, bool is_to_create)
 {
@@ -149,7 +150,7 @@ open_tables(struct nb_db *db, bool is_to_create)
 	return rc;
 }
 
-/* Tables of other jobs stay. */
+/* Keeps the tables of other jobs. */
 int
 database_reset(struct nb_db *db)
 {
@@ -259,9 +260,9 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	return rc;
 }
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
-/* Only a superuser or a member of pg_checkpoint may. */
+/* Requires a superuser or a member of pg_checkpoint. */
 int
 database_checkpoint(struct nb_db *db)
 {
@@ -287,7 +288,7 @@ database_flush(struct nb_db *db, uint32_t upto)
 	return rc == NB_OK ? database_checkpoint(db) : rc;
 }
 
-/* One query; its columns are in this order. Some numbers lag by up to a second. */
+/* The columns of the query have the order of `counters`. Some values lag by up to a second. */
 void
 database_stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * multi_get and batch: a statement for each table, to which the columns go as arrays.
+ * multi_get and batch: one statement for each table, with arrays of columns as parameters.
  *
- * A batch is sorted by its keys, and only the last write of a key is kept: a row cannot be
- * written twice by one INSERT ... ON CONFLICT, and batches that take their locks in one order do
- * not deadlock. COPY is rejected: it is 15 % faster, but fails at the first key that is there.
+ * A batch is sorted by key, and only the last write of each key is kept: one INSERT ... ON
+ * CONFLICT cannot write a row twice. Batches that take their locks in the same order do not
+ * deadlock. COPY was rejected: it is 15 % faster, but fails at the first existing key.
  */
 #include "internal.h"
 
@@ -13,7 +13,7 @@
 /* Columns of the key, columns of the value, indices of the caller. */
 enum { INDICES = 2 * SQL_COLUMNS_MAX, ARRAYS };
 
-/* The head of an array in the server's binary format: one dimension, no NULL. */
+/* Header of an array in the server's binary format: one dimension, no NULL. */
 struct head {
 	uint32_t dimensions, has_null, type, count, lower;
 };
@@ -52,7 +52,7 @@ array_end(struct buffer *array, struct parameters *with, uint32_t count)
 static bool
 columns_begin(struct buffer *arrays, const struct nb_column *columns, uint32_t count)
 {
-	static const uint32_t types[] = {/* their numbers in pg_type */
+	static const uint32_t types[] = {/* type OIDs in pg_type */
 		[NB_COLUMN_U64] = 20,
 		[NB_COLUMN_U8] = 21,
 		[NB_COLUMN_BYTES] = 17};
@@ -91,7 +91,7 @@ out_of_memory(struct nb_session *session)
 	return session->db->host->fail(NB_FAIL, "out of memory");
 }
 
-/* The arrays, and room for `size` bytes of what is sorted. */
+/* Allocate the arrays, and room for `size` bytes of sorted writes. */
 static bool
 make_room(struct nb_session *session, size_t size)
 {
@@ -100,7 +100,7 @@ make_room(struct nb_session *session, size_t size)
 	return session->arrays != NULL && buffer_reserve(&session->sorted, size);
 }
 
-/* What both ask for before anything is sent. */
+/* The check of multi_get and batch before they send anything. */
 static int
 check_record(struct nb_session *session, struct nb_slice key, const struct nb_slice *value)
 {
@@ -113,14 +113,14 @@ check_record(struct nb_session *session, struct nb_slice key, const struct nb_sl
 
 /* --- multi_get --- */
 
-/* A key is `stride` bytes after the one before. */
+/* `stride`: distance of consecutive keys in bytes. */
 static struct nb_slice
 key_at(const struct nb_slice *keys, size_t stride, size_t i)
 {
 	return *(const struct nb_slice *)(const void *)((const char *)keys + i * stride);
 }
 
-/* Those of one table. */
+/* Send the gets of one table. */
 static int
 send_gets(struct nb_session *session, struct flying *op, uint32_t index,
 	const struct nb_slice *keys, size_t stride, size_t count)
@@ -163,7 +163,7 @@ many_send(struct nb_session *session, struct flying *op, const struct nb_slice *
 	return rc;
 }
 
-/* The value of the row's key, whose index is its first column. */
+/* Lend the value of a row whose first column is the key's index. */
 static int
 lend_row(const struct nb_db *db, PGresult *rows, int row, struct nb_slice key,
 	struct nb_slice *value)
@@ -230,7 +230,7 @@ compare_keys(struct nb_slice a, struct nb_slice b)
 	return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-/* By key, and within a key the last one first. */
+/* Sort by key, and the writes of one key from last to first. */
 static int
 compare_writes(const void *one, const void *other)
 {
@@ -239,7 +239,7 @@ compare_writes(const void *one, const void *other)
 	return order != 0 ? order : (*a < *b) - (*a > *b);
 }
 
-/* The writes in the order of their keys, the last one of each. Their number. */
+/* Sort the writes by key and keep the last one of each key. Returns their number. */
 static size_t
 sort_writes(struct nb_session *session, const struct nb_write *writes, size_t count)
 {
@@ -254,7 +254,7 @@ sort_writes(struct nb_session *session, const struct nb_write *writes, size_t co
 	return kept;
 }
 
-/* The puts of a table, or its deletes. */
+/* Send the puts or the deletes of a table. */
 static int
 send_writes(struct nb_session *session, struct flying *op, uint32_t index, size_t count,
 	bool is_delete)
@@ -290,7 +290,7 @@ send_writes(struct nb_session *session, struct flying *op, uint32_t index, size_
 	return pipeline_send(session, op, table, is_delete ? DEL_ALL : PUT_ALL, &with);
 }
 
-/* Atomic with and without the flag: the sync ends one transaction. */
+/* Atomic with and without the flag: the sync ends a single transaction. */
 int
 many_write(
 	struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)

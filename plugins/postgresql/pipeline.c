@@ -2,19 +2,22 @@
 /*
  * Operations in flight on one connection in libpq's pipeline mode.
  *
- * Transactions. Outside of begin..commit the server runs what lies between two syncs as one
- * transaction. So each write is followed by a sync: it is a transaction of its own, holds its
- * locks no longer, and does not undo its neighbours if it fails. Gets before it, and gets at the
- * end of a submit, share a sync: at `read committed` each has a snapshot of its own all the
- * same. At `serializable` each operation has its own sync. One sync for all requests of a
- * submit is rejected: it is faster, but makes them one transaction, whose locks are held until
- * its last operation and taken in any order, so sessions would deadlock.
+ * Transactions. Outside begin..commit, the server executes all statements between two syncs
+ * as one transaction. Therefore a sync follows each write: the write is its own transaction,
+ * releases its locks at once, and does not undo others if it fails. Preceding gets, and gets
+ * at the end of a submit, share a sync: at `read committed` each still has its own snapshot.
+ * At `serializable` each operation has its own sync.
  *
- * A write is done when its sync was answered: only then it has been committed. If an operation
- * fails, those between it and the sync are left out by the server and answered alike.
+ * One sync for all requests of a submit was rejected. It is faster, but makes them one
+ * transaction, which holds its locks until its last operation and takes them in any order.
+ * Sessions would deadlock.
  *
- * The socket never blocks: while the server takes no more, what it sends is read. libpq keeps
- * what could not be sent.
+ * A write is done when its sync is answered, because only then it is committed. If an
+ * operation fails, the server skips the operations between it and the sync; they get the
+ * same answer.
+ *
+ * The socket never blocks: while the server does not read, the session reads its answers.
+ * libpq buffers unsent data.
  */
 #define _GNU_SOURCE /* ppoll */
 #include "internal.h"
@@ -37,7 +40,7 @@ int
 pipeline_open(struct nb_session *session, uint32_t ops)
 {
 	spin_create(&session->spin, session->db->options[SPIN].u64);
-	session->room = (size_t)ops + 1; /* a verb that waits finds room in any case */
+	session->room = (size_t)ops + 1; /* room for a synchronous verb in any case */
 	session->flying = calloc(session->room, sizeof(*session->flying));
 	return session->flying != NULL ? NB_OK
 				       : session->db->host->fail(NB_FAIL, "out of memory");
@@ -98,7 +101,7 @@ pipeline_pop(struct nb_session *session)
 	session->received--;
 }
 
-/* Add `count` results to an array of results. */
+/* Append `count` results to an array of results. */
 static bool
 append(PGresult ***to, size_t *size, size_t *room, PGresult *const *results, size_t count)
 {
@@ -167,7 +170,7 @@ pipeline_lead(struct nb_session *session, struct flying *op)
 	return pipeline_send_common(session, op, (int)session->begin_by);
 }
 
-/* Before version 17 libpq writes to the socket at each sync. */
+/* Before version 17, libpq writes to the socket at each sync. */
 #ifdef LIBPQ_HAS_SEND_PIPELINE_SYNC
 #define SEND_SYNC PQsendPipelineSync
 #else
@@ -189,7 +192,7 @@ is_conflict(const char *state)
 {
 	static const char *const conflicts[] = {"40001" /* serialization failure */,
 		"40P01" /* deadlock */, "55P03" /* lock_timeout */,
-		"25P02" /* after one of these in a transaction */};
+		"25P02" /* a statement after one of these in a transaction */};
 	for (size_t i = 0; state != NULL && i < COUNT_OF(conflicts); i++)
 		if (strcmp(state, conflicts[i]) == 0)
 			return true;
@@ -206,7 +209,7 @@ keep(struct flying *op, PGresult *result)
 	op->error = "out of memory";
 }
 
-/* "ADDRESS: text (SQLSTATE state)", in the memory of the result. */
+/* "ADDRESS: text (SQLSTATE state)", allocated in the result. */
 static const char *
 text_of(const struct nb_db *db, PGresult *result, const char *state)
 {
@@ -220,7 +223,7 @@ text_of(const struct nb_db *db, PGresult *result, const char *state)
 	return out;
 }
 
-/* An error ends its group: the rest of it gets the same answer. */
+/* An error ends its group: the rest of the group gets the same answer. */
 static void
 take_error(struct nb_session *session, struct flying *op, PGresult *result)
 {
@@ -240,7 +243,7 @@ take_abort(struct nb_session *session, struct flying *op)
 	op->error = "nothing was done: an earlier request has failed";
 }
 
-/* A step that misses a condition leaves others out. */
+/* Set a step's answer. A step that misses a condition makes others skipped. */
 static void
 end_step(struct flying *op, struct nb_step *step, int answer)
 {
@@ -274,7 +277,7 @@ get_answer(
 	return values_lend(session->db, place.table, result, 0, 0, &step->value);
 }
 
-/* NEWER answers with one of our own numbers. */
+/* NEWER returns an NB_* number. */
 static int
 newer_answer(PGresult *result)
 {
@@ -307,7 +310,7 @@ take_step(struct nb_session *session, struct flying *op, PGresult *result)
 	end_step(op, step, answer);
 }
 
-/* A result of a statement that has done what it should. */
+/* Process the result of a successful statement. */
 static void
 take_done(struct nb_session *session, struct flying *op, PGresult *result)
 {
@@ -327,7 +330,7 @@ take_done(struct nb_session *session, struct flying *op, PGresult *result)
 		PQclear(result);
 }
 
-/* Go on to the operation whose result or sync comes next. */
+/* Advance to the operation that the next result or sync belongs to. */
 static void
 settle(struct nb_session *session)
 {
@@ -341,7 +344,7 @@ settle(struct nb_session *session)
 	}
 }
 
-/* The group is committed, or those of it that waited for that have not happened either. */
+/* The group was committed; or, if it failed, its held operations did not happen either. */
 static void
 take_sync(struct nb_session *session)
 {
@@ -366,7 +369,7 @@ take(struct nb_session *session, PGresult *result)
 		take_sync(session);
 		return;
 	}
-	if (op->due > 0) /* else it is the commit that has failed, at the sync */
+	if (op->due > 0) /* otherwise the commit has failed, at the sync */
 		op->due--;
 	if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK)
 		take_done(session, op, result);
@@ -379,11 +382,11 @@ take(struct nb_session *session, PGresult *result)
 	settle(session);
 }
 
-/* What has arrived. libpq ends the results of each statement with a NULL. */
+/* Process the available results. libpq ends the results of each statement with a NULL. */
 static void
 sort_out(struct nb_session *session)
 {
-	settle(session); /* one that was not sent, since it cannot be done */
+	settle(session); /* for operations that were rejected and not sent */
 	while (session->received < session->count && PQisBusy(session->conn) == 0 &&
 		PQstatus(session->conn) == CONNECTION_OK) {
 		PGresult *result = PQgetResult(session->conn);
@@ -402,7 +405,7 @@ now_ns(void)
 	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-/* Until the socket can be read, or written where something is still to be sent. */
+/* Wait until the socket is readable, or writable if data is unsent. */
 static int
 sleep_for(struct nb_session *session, int unsent, uint64_t timeout_ns)
 {
@@ -415,7 +418,7 @@ sleep_for(struct nb_session *session, int unsent, uint64_t timeout_ns)
 	return NB_OK;
 }
 
-/* TLS may hold more bytes than one call takes, which the socket does not show. */
+/* TLS may buffer more bytes than one call consumes, without making the socket readable. */
 static bool
 consume(PGconn *conn)
 {

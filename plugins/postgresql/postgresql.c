@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PostgreSQL over libpq: the verbs of single records, requests and transactions, and the table.
+ * PostgreSQL over libpq: the verbs for single records, requests and transactions, and the
+ * engine's table.
  *
- * - A verb, a request of submit and a step of execute are one thing here: a step. All are sent
- *   the same way, by steps.c; a verb is a pipeline of one.
- * - begin sends nothing: BEGIN goes out with the first verb of the transaction. The server
- *   takes its snapshot with the first statement in any case.
+ * - A verb, a request of submit and a step of execute are all steps here. steps.c sends all
+ *   of them; a verb is a pipeline of one operation.
+ * - begin sends nothing: BEGIN is sent with the transaction's first verb. The server takes
+ *   its snapshot at the first statement in any case.
  */
 #include "internal.h"
 
-enum { ROOM = 64 /* operations in flight where the host names no number */ };
+enum { ROOM = 64 /* operations in flight if the host gives no limit */ };
 
 static const char *
 version(void)
@@ -73,7 +74,7 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 		&(struct nb_step){.verb = NB_STEP_MERGE, .key = key, .operand = operand}, NULL);
 }
 
-/* --- several at once --- */
+/* --- several records at once --- */
 
 static int
 execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
@@ -94,7 +95,10 @@ is_grouped(const struct nb_db *db)
 	return db->options[COMMIT_OF].u64 != 0;
 }
 
-/* An execute sets its isolation, which it can only before it reads: `next` may be one. */
+/*
+ * An execute, such as `next` may be, sets the isolation level, which is possible only before
+ * a transaction's first read.
+ */
 static bool
 needs_sync(const struct nb_session *session, const struct nb_request *request,
 	const struct nb_request *next)
@@ -105,7 +109,7 @@ needs_sync(const struct nb_session *session, const struct nb_request *request,
 		(request->verb != NB_REQ_GET || session->db->isolation == SERIALIZABLE);
 }
 
-/* The keys of steps are the host's own, and it counts them. */
+/* The host owns the keys of the steps and counts them. */
 static uint64_t
 bytes_of(const struct nb_request *request)
 {
@@ -138,7 +142,7 @@ submit_one(struct nb_session *session, const struct nb_request *request,
 	return rc;
 }
 
-/* How many of the requests there is room for. */
+/* How many of the requests fit. */
 static size_t
 room_for(const struct nb_session *session, const struct nb_request *requests, size_t count)
 {
@@ -202,7 +206,7 @@ begin(struct nb_session *session, uint32_t flags)
 	return txn_begin(session, (flags & NB_TXN_READ_ONLY) != 0 ? BEGIN_READ : BEGIN_WRITE);
 }
 
-/* The server answers a COMMIT of a transaction that has failed with ROLLBACK. */
+/* The server answers COMMIT with ROLLBACK if the transaction has failed. */
 static int
 end(struct nb_session *session, int statement)
 {
@@ -234,7 +238,7 @@ txn_abort(struct nb_session *session)
 static int
 session_close(struct nb_session *session)
 {
-	PQfinish(session->conn); /* the server undoes what was begun */
+	PQfinish(session->conn); /* the server rolls back open transactions */
 	pipeline_close(session);
 	many_close(session);
 	scan_free(session);
@@ -263,13 +267,13 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	return rc;
 }
 
-/* --- the table --- */
+/* --- the engine's table --- */
 
 static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
 /*
- * A private server. A deadlock between two of its sessions is looked for after 10 ms instead of a
- * second. With fsync=off the log is still written before a commit returns.
+ * A private server. It looks for deadlocks between sessions after 10 ms instead of one
+ * second. With fsync=off it still writes the log before a commit returns.
  */
 static const char server[] =
 	"package = postgresql\n"

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scans in portions: each portion is a statement that begins after the last key of the one
- * before. The tables follow one another in the order of their prefixes.
+ * Scans in portions: each portion is a statement that begins after the last key of the
+ * previous one. The tables follow one another in the order of their prefixes.
  *
- * A scan whose limit is one portion is one statement, and so one snapshot and one round trip. A
- * longer one is in a read-only transaction at `repeatable read`, unless a transaction has been
- * begun. A cursor is rejected: it is planned anew each time. Single-row mode is rejected: a scan
- * that ends early would have to read all rows that the server has sent, or cancel.
+ * A scan whose limit fits one portion is one statement, and thus one snapshot and one round
+ * trip. A longer scan runs in a read-only transaction at `repeatable read`, unless a
+ * transaction has begun. A cursor was rejected because it is planned anew each time.
+ * Single-row mode was rejected because a scan that ends early would have to read all rows
+ * that the server has sent, or cancel.
  *
- * A bound is the bytes of all columns of a key. Forward it is the first key wanted, backward
- * the first that is not wanted any more, or none.
+ * A bound contains the bytes of all columns of a key. Forward it is the first key of the
+ * range. Backward it is the first key after the range; without a bound, the scan begins at
+ * the table's end.
  */
 #include "internal.h"
 
@@ -17,7 +19,7 @@ enum {
 	PORTION_BYTES = 1 << 20,
 	PORTION_MIN = 16,
 	PORTION_MAX = 1024,
-	PORTION_FIRST = 64 /* where the size of the records is not known */
+	PORTION_FIRST = 64 /* if the record size is unknown */
 };
 
 void
@@ -45,7 +47,7 @@ has_open_key(const struct table *table)
 	return sql_is_open(table->columns->key_columns, table->columns->key_column_count);
 }
 
-/* Make the bound the next key in the order of the bytes. False: it is the highest. */
+/* Change the bound to the next key in byte order. Returns false if it is the highest. */
 static bool
 step_over(struct buffer *bound, const struct table *table)
 {
@@ -58,8 +60,9 @@ step_over(struct buffer *bound, const struct table *table)
 }
 
 /*
- * The bound of a scan of this table from `from`, a key that may be too short or too long to be
- * one of the table. 0: the table has none of the keys; 1: it may.
+ * Set the bound of a scan of this table that begins at `from`, which may be too short or too
+ * long for a key of the table. Returns 0 if the table has no keys in the range, 1 if it may
+ * have some.
  */
 static int
 bound_from(struct scan *scan, const struct table *table, struct nb_slice from)
@@ -81,7 +84,7 @@ bound_from(struct scan *scan, const struct table *table, struct nb_slice from)
 	return scan->is_backward ? 1 : 0;
 }
 
-/* All of the table. */
+/* Set the bound to scan the entire table. */
 static void
 bound_whole(struct scan *scan, const struct table *table)
 {
@@ -96,7 +99,7 @@ bound_whole(struct scan *scan, const struct table *table)
 	}
 }
 
-/* The first table that may have keys from `from` on, and its bound. */
+/* Find the first table that may have keys from `from` on, and set its bound. */
 static void
 find_begin(struct nb_session *session, struct nb_slice from)
 {
@@ -135,7 +138,7 @@ send_portion(struct nb_session *session, struct flying *op)
 	return pipeline_send(session, op, table, statement + scan->is_keys_only, &with);
 }
 
-/* The portion that comes next has a megabyte if its records are like these. */
+/* Choose the size of the next portion: about 1 MiB if records keep this size. */
 static void
 set_portion(struct scan *scan, uint64_t record_bytes)
 {
@@ -163,7 +166,7 @@ fetch(struct nb_session *session)
 	return finished;
 }
 
-/* The bytes of a row's columns as a key, without its prefix. */
+/* Append a row's columns, decoded to a key or value, to a buffer. */
 static bool
 decode_to(struct buffer *to, PGresult *rows, int row, int from, const struct nb_column *columns,
 	uint32_t count, bool is_key)
@@ -233,7 +236,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	return NB_OK;
 }
 
-/* The row that comes next is there, or NB_NOT_FOUND, or a failure. */
+/* Make the next row available. Returns NB_OK, NB_NOT_FOUND or a failure. */
 static int
 advance(struct nb_session *session)
 {

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The statements of each table. All are prepared when a session opens; what the session asks
- * later is sent in binary, without a text to parse or to quote.
+ * The statements of each table. All are prepared when a session opens; later requests are
+ * binary and need no parsing or quoting.
  *
- * - PUT is INSERT ... ON CONFLICT DO UPDATE: one statement that is atomic also beside others.
- * - MULTI_GET, PUT_ALL and DEL_ALL take an array for each column. `= ANY` is rejected: it leaves
- *   out what is missing and merges what is asked for twice, which i (the caller's index) tells.
- * - NEWER must tell a missing key from a value that is as new, in one round trip.
- * - An execute whose steps leave others out is one round trip, too. A mark is sent before such
- *   a step: if the step is going to miss, it sets the variable mininb.until to the index of the
- *   last step that is left out, for this transaction only. Each write has a form that does
- *   nothing up to that index. Between the mark and the step nothing changes, because such an
+ * - PUT is INSERT ... ON CONFLICT DO UPDATE: a single statement, atomic also with concurrent
+ *   writers.
+ * - MULTI_GET, PUT_ALL and DEL_ALL take an array for each column. `= ANY` was rejected: it
+ *   omits missing keys and merges duplicate ones. The caller's index i distinguishes them.
+ * - NEWER distinguishes a missing key from a value that is as new, in one round trip.
+ * - An execute with steps that skip others is also one round trip. A mark precedes such a
+ *   step. If the step will miss, the mark sets the variable mininb.until to the index of the
+ *   last skipped step, for this transaction only. Each write has a variant that has no
+ *   effect up to that index. Nothing changes between a mark and its step, because such an
  *   execute runs in a snapshot.
  */
 #include "internal.h"
 
 /*
- * In a text:
+ * Placeholders in a template:
  *   %T the table           %K columns of the key         %V of the value
  *   %k their parameters    %v of the value               %n the next parameter
  *   %= the key's columns equal their parameters          %J those of t and of u are equal
@@ -68,7 +69,7 @@ static const char *const types[] = {
 
 /* --- text --- */
 
-/* Grows; an allocation that fails is seen at the end. */
+/* A growing text; finish() reports a failed allocation. */
 struct text {
 	struct buffer buffer;
 	bool is_cut;
@@ -85,7 +86,7 @@ static void NB_PRINTF(2, 3) add(struct text *text, const char *fmt, ...)
 		!buffer_add(&text->buffer, part, (size_t)size);
 }
 
-/* To be freed; NULL: out of memory. */
+/* Returns a text that the caller frees; NULL: out of memory. */
 static char *
 finish(struct text *text)
 {
@@ -95,7 +96,7 @@ finish(struct text *text)
 	return NULL;
 }
 
-/* Each column in the same form, in which @ is its name, ~ its type, # its parameter. */
+/* Append each column in `form`, where @ is its name, ~ its type and # its parameter. */
 static void
 add_columns(struct text *text, const struct nb_column *columns, uint32_t count,
 	uint32_t parameter, const char *between, const char *form)
@@ -114,16 +115,17 @@ add_columns(struct text *text, const struct nb_column *columns, uint32_t count,
 	}
 }
 
-/* A statement while its template is read. */
+/* The state of the expansion of a template. */
 struct expansion {
 	const struct table *table;
 	struct text text;
-	uint32_t parameter; /* the next one of %n */
+	uint32_t parameter; /* number of the next %n */
 };
 
 /*
- * The keys that begin with the same bytes, from the first one on. A column of what is left has
- * no last one, so there the end is the first key above them.
+ * Append the condition that a key begins with given bytes. A last column without a fixed
+ * size has no greatest value, so the upper end is then exclusive: the first key above the
+ * range.
  */
 static void
 add_range(struct expansion *by)
@@ -141,7 +143,7 @@ add_range(struct expansion *by)
 	}
 }
 
-/* The wrapping sum of two numbers: bigint refuses to overflow, so in two halves. */
+/* Append the wrapping sum of two numbers, by a function because bigint rejects overflow. */
 static void
 add_sum(struct expansion *by)
 {
@@ -172,7 +174,7 @@ add_age(struct expansion *by)
 	add(&by->text, "\"%s\" < $%u::int8", age_column(by->table->columns)->name, (*next)++);
 }
 
-/* A set of bytes that the last column may be; 0: it may be any. */
+/* Append the condition that the last column is in a set of bytes; 0: any. */
 static void
 add_last_bytes(struct expansion *by)
 {
@@ -187,7 +189,7 @@ add_last_bytes(struct expansion *by)
 		add(&by->text, "$%u::int8 = 0", set);
 }
 
-/* Lists of columns; their forms are those of add_columns(). */
+/* Lists of columns; `form` is explained at add_columns(). */
 static const struct {
 	char what;
 	bool are_values;
@@ -256,7 +258,7 @@ has(const char *template, char what)
 	return strstr(template, name) != NULL;
 }
 
-/* Whether the columns of the table can do it. */
+/* Whether the table's columns allow this statement. */
 static bool
 can(const struct table *table, const char *template)
 {
@@ -267,7 +269,7 @@ can(const struct table *table, const char *template)
 	return !has(template, 'O') || table->is_plain || age_column(columns) != NULL;
 }
 
-/* To be freed; NULL: out of memory. */
+/* Returns a text that the caller frees; NULL: out of memory. */
 static char *
 text_of(const struct table *table, const char *template)
 {
@@ -315,7 +317,7 @@ statement_create(const struct nb_db *db, const struct table *table)
 	return finish(&text);
 }
 
-/* As format_type() names them: without quotes, and in full. */
+/* As format_type() prints them: unquoted, with full type names. */
 char *
 statement_columns(const struct table *table)
 {
@@ -333,13 +335,13 @@ statement_columns(const struct table *table)
 	return finish(&text);
 }
 
-/* --- of the session --- */
+/* --- statements of the session --- */
 
 const char *const statement_commons[COMMONS] = {
 	"begin", "begin_ro", "begin_scan", "commit", "rollback", "level", "skip_none"};
 
-/* A scan in portions needs a snapshot; so does an execute that looks before it writes. */
-/** The text of BEGIN_WRITE and the like, for the isolation of `db`; to be freed. */
+/* A scan in portions needs a snapshot; so does an execute that reads before it writes. */
+/** The text of BEGIN_WRITE and the like, for the isolation of `db`; the caller frees it. */
 static char *
 statement_common(const struct nb_db *db, int which)
 {
@@ -372,7 +374,7 @@ statement_common(const struct nb_db *db, int which)
 	return finish(&text);
 }
 
-/* --- of the database --- */
+/* --- statements of the database --- */
 
 static bool
 make(struct table *table, uint32_t index)
@@ -409,7 +411,7 @@ statements_free(struct nb_db *db)
 	}
 }
 
-/* In one message; the results are read after the last one. */
+/* Send all in one message. The caller reads the results afterwards. */
 static bool
 send_all(const struct nb_db *db, PGconn *conn, uint32_t *count)
 {
@@ -434,7 +436,7 @@ send_all(const struct nb_db *db, PGconn *conn, uint32_t *count)
 	return is_sent && PQpipelineSync(conn) == 1;
 }
 
-/* In pipeline mode, in which the connection stays. */
+/* Enters pipeline mode; the connection stays in it. */
 int
 statements_prepare(const struct nb_db *db, PGconn *conn)
 {
@@ -453,7 +455,7 @@ statements_prepare(const struct nb_db *db, PGconn *conn)
 		if (result == NULL)
 			break;
 		if (status != PGRES_PIPELINE_SYNC)
-			PQclear(PQgetResult(conn)); /* the NULL after it */
+			PQclear(PQgetResult(conn)); /* the NULL after the result */
 	}
 	return rc;
 }

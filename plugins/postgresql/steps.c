@@ -2,19 +2,20 @@
 /*
  * Steps as statements.
  *
- * - A step that cannot be done (a key that is too long, a value that does not fit its columns) is
- *   found before any of its operation is sent.
- * - Gets alone are one statement for each table: half the time of a statement for each.
- * - Outside of begin..commit an execute sets its isolation by a first statement, and its
- *   transaction ends at its sync. BEGIN is rejected: after an error the transaction would go on,
- *   and requests that have been sent after it would fail.
- * - If steps leave others out, marks are sent between them; see statements.c.
+ * - A step that cannot be executed (a too long key, a value that does not fit its columns)
+ *   is detected before any part of its operation is sent.
+ * - If all steps are gets, they become one statement for each table. This takes half the
+ *   time of a statement for each get.
+ * - Outside begin..commit, an execute sets its isolation with a first statement, and its
+ *   transaction ends at its sync. BEGIN was rejected: after an error the transaction would
+ *   continue, and requests that were sent after it would fail.
+ * - If steps skip others, marks are sent between them; see statements.c.
  */
 #include "internal.h"
 
 #define EXEC_FLAGS (NB_EXEC_ATOMIC | NB_EXEC_SNAPSHOT | NB_EXEC_READ_ONLY)
 
-/* Bytes before the first number of a value, which is its age. */
+/* Find the first number of a value, which is its age: *at becomes its offset. */
 static bool
 find_age(const struct nb_table *columns, size_t *at)
 {
@@ -50,7 +51,7 @@ check_prefix(const struct nb_db *db, const struct nb_step *step, struct place *p
 	return refusal;
 }
 
-/* NULL, or why the step cannot be done. */
+/* Returns NULL, or the reason why the step cannot be executed. */
 static const char *
 check_step(const struct nb_db *db, const struct nb_step *step, struct place *place)
 {
@@ -79,12 +80,15 @@ add_age(struct parameters *to, const struct nb_step *step, const struct table *t
 	values_add_i64(to, age);
 }
 
-/* Where the bounds of a prefix are until they are sent. */
+/* Buffers for the bounds of a prefix until they are sent. */
 struct bounds {
 	char low[KEY_SIZE_MAX + 1], high[KEY_SIZE_MAX + 1], above[KEY_SIZE_MAX + 1];
 };
 
-/* The least bytes above all that begin with `prefix`; no key is above KEY_SIZE_MAX of 0xff. */
+/*
+ * The least bytes above all that begin with `prefix`. KEY_SIZE_MAX bytes 0xff are above
+ * every key.
+ */
 static struct nb_slice
 above(struct nb_slice prefix, char *room)
 {
@@ -111,7 +115,10 @@ add_bound(struct parameters *to, const struct place *place, struct nb_slice rest
 		values_add_column(to, &columns->key_columns[i], true, parts[i]);
 }
 
-/* The bounds of the keys that begin with a prefix; of one longer than a key, bounds of none. */
+/*
+ * Append the bounds of the keys that begin with a prefix. If it is longer than a key, the
+ * range is empty.
+ */
 static void
 add_range(struct parameters *to, const struct place *place, struct bounds *room)
 {
@@ -128,7 +135,7 @@ add_range(struct parameters *to, const struct place *place, struct bounds *room)
 			room->high);
 }
 
-/* If the step is going to miss, it and those that it skips are left out. */
+/* Send a mark: if the step will miss, it and the steps that it skips have no effect. */
 static int
 send_mark(struct nb_session *session, struct flying *op, size_t i, const struct place *place)
 {
@@ -153,7 +160,7 @@ send_mark(struct nb_session *session, struct flying *op, size_t i, const struct 
 	return pipeline_send(session, op, place->table, statement, &with);
 }
 
-/* `has_marks`: the step may be left out, if it writes. */
+/* `has_marks`: the list has skips, so a write needs a condition. */
 static int
 send_step(struct nb_session *session, struct flying *op, size_t i, const struct place *place,
 	bool has_marks)
@@ -192,7 +199,7 @@ have_skips(const struct nb_step *steps, size_t count)
 	return false;
 }
 
-/* One that cannot be done is not sent, and answered when its turn comes. */
+/* An operation that cannot be executed is not sent; it is answered when its turn comes. */
 static bool
 refuse(struct flying *op, const char *refusal)
 {
@@ -201,7 +208,10 @@ refuse(struct flying *op, const char *refusal)
 	return refusal != NULL;
 }
 
-/* Of several statements outside of begin..commit; at `serializable` the session's own is right. */
+/*
+ * Whether an execute needs its own isolation level. At `serializable`, the session's level
+ * suffices.
+ */
 static bool
 needs_level(const struct nb_session *session, const struct flying *op, bool has_marks)
 {
@@ -226,7 +236,7 @@ send_lead(struct nb_session *session, struct flying *op, bool needs_level, bool 
 	return rc;
 }
 
-/* One after the other. */
+/* Send the steps one after the other. */
 static int
 send_each(struct nb_session *session, struct flying *op, bool has_marks)
 {
@@ -244,7 +254,7 @@ send_each(struct nb_session *session, struct flying *op, bool has_marks)
 	return rc;
 }
 
-/* One statement has one snapshot, whatever the isolation is. */
+/* A single statement has one snapshot at any isolation level. */
 static int
 send_gets(struct nb_session *session, struct flying *op)
 {

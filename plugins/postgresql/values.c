@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keys and values as parameters and back, in the server's binary formats.
+ * Conversion of keys and values to parameters and back, in the server's binary formats.
  *
- * A number of a key is a bigint with its sign bit flipped, since the order of bigint is signed
- * and that of the bytes is not. A number of a value is the bigint of the same 64 bits.
+ * A number in a key becomes a bigint with the sign bit flipped, because bigint order is
+ * signed and byte order is not. A number in a value becomes the bigint with the same 64
+ * bits.
  */
 #include "internal.h"
 
@@ -50,7 +51,7 @@ values_check(const struct nb_db *db, struct nb_slice key, const struct nb_slice 
 	return NULL;
 }
 
-/* --- there --- */
+/* --- to parameters --- */
 
 int
 values_encode(const struct nb_column *column, bool is_key, struct nb_slice part,
@@ -127,7 +128,7 @@ values_add_i32(struct parameters *to, int32_t number)
 	values_add_bytes(to, &to->numbers[to->count], sizeof(big));
 }
 
-/* As text, of which set_config() makes a variable. */
+/* A number as text, which set_config() requires. */
 void
 values_add_text(struct parameters *to, size_t number)
 {
@@ -136,7 +137,7 @@ values_add_text(struct parameters *to, size_t number)
 	values_add_bytes(to, text, (size_t)size);
 }
 
-/* --- and back --- */
+/* --- from results --- */
 
 /* A number has at most 8 bytes. */
 static size_t
@@ -179,7 +180,7 @@ values_decode(char *to, PGresult *rows, int row, int from, const struct nb_colum
 	return (size_t)(to - begin);
 }
 
-/* A value of several columns lies in the result's own memory, too. */
+/* A value of several columns is assembled in the result's memory. */
 int
 values_lend(const struct nb_db *db, const struct table *table, PGresult *rows, int row,
 	int from, struct nb_slice *value)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a database of RocksDB is set up, settled and closed.
+ * Opening, settling and closing a RocksDB database.
  *
- * - A write(2) puts each write into the log before it is acknowledged: sync=0 is durability
+ * - write(2) adds each write to the log before it is acknowledged: sync=0 is durability
  *   'process', sync=1 (fdatasync of the log) 'commit', disableWAL 'none'.
- * - The fast multi_get needs a handle of the column family, which this API returns only if the
+ * - The fast multi_get needs a handle of the column family. This API returns it only if the
  *   database is opened with a list of families.
- * - With assertions, as in Debian's library, a line that cannot be written to the file LOG ends
- *   the process. So LOG is kept short, and open checks for a full disk first.
- * - rocksdb_compact_range() returns nothing and does not wait for the compactions that its own
- *   output requires. flush does, by properties, and checks the count of background errors.
- * - rocksdb_close() cannot fail. With the log off it writes the memtable out, so the plugin
- *   flushes before, where it gets the error.
+ * - With assertions, as in Debian's library, a failed write to the file LOG ends the
+ *   process. So LOG is kept short, and open first checks for a full disk.
+ * - rocksdb_compact_range() returns nothing and does not wait for the compactions that its
+ *   own output requires. flush waits for them with properties, and checks the number of
+ *   background errors.
+ * - rocksdb_close() cannot fail. With the log off it writes the memtable, so the plugin
+ *   flushes before and gets the error.
  */
 #include "database.h"
 
@@ -19,14 +20,15 @@
 #include <time.h>
 
 enum {
-	POLL_NS = 1000000,     /* between two looks at what runs in the background */
-	STUCK_POLLS = 30000,   /* of work that is due and not begun: it will not be */
-	OPEN_BYTES = 256 << 10 /* LOG, OPTIONS and MANIFEST of an open, with room to spare */
+	POLL_NS = 1000000, /* interval of checks for background work */
+	STUCK_POLLS =
+		30000, /* after so many checks, pending work that has not begun never will */
+	OPEN_BYTES = 256 << 10 /* LOG, OPTIONS and MANIFEST of an open, with a margin */
 };
 
 /*
- * InfoLogLevel of env.h. The second is the highest: what is written only by an open.
- * With a number above it RocksDB cannot write its file OPTIONS, and leaves a part of it.
+ * InfoLogLevel of env.h. The second is the highest; only an open writes at this level. With
+ * a higher number RocksDB cannot write its file OPTIONS, and leaves a partial one.
  */
 enum { LOG_LEVEL_INFO = 1, LOG_LEVEL_HEADER = 5 };
 
@@ -38,7 +40,7 @@ const struct nb_option database_options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 
 /* --- settings --- */
 
-/* Refuse what RocksDB would silently change or ignore. */
+/* Reject values that RocksDB would silently change or ignore. */
 static int
 check(const struct nb_open_args *args)
 {
@@ -64,7 +66,7 @@ check(const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/* The options keep what they get here until the database is closed. */
+/* The options keep references to these objects until the database is closed. */
 static void
 table_settings(rocksdb_options_t *to, const struct nb_open_args *args)
 {
@@ -87,7 +89,7 @@ table_settings(rocksdb_options_t *to, const struct nb_open_args *args)
 
 /* --- merges --- */
 
-/* malloc()ed. RocksDB looks at the size of NULL, which is a failure. */
+/* Returns a copy from malloc(). RocksDB reads the size even with NULL, which is a failure. */
 static char *
 merged(const void *data, size_t size, unsigned char *is_done, size_t *merged_size)
 {
@@ -97,7 +99,7 @@ merged(const void *data, size_t size, unsigned char *is_done, size_t *merged_siz
 	return value != NULL && size != 0 ? memcpy(value, data, size) : value;
 }
 
-/* Operands are those of merge, so they have 8 bytes. */
+/* Operands come from merge, so they have 8 bytes. */
 static char *
 add_up(uint64_t sum, const char *const *operands, int count, unsigned char *is_done,
 	size_t *size)
@@ -111,9 +113,9 @@ add_up(uint64_t sum, const char *const *operands, int count, unsigned char *is_d
 }
 
 /*
- * A value that is not 8 bytes stays as it is, with a warning: merge itself has read nothing, and
- * an operator that fails leaves a database that neither flushes nor opens. RocksDB's own
- * uint64add takes such a value for 0.
+ * A value that does not have 8 bytes is kept, with a warning. merge itself reads nothing,
+ * and a failing operator would leave a database that neither flushes nor opens. RocksDB's
+ * uint64add treats such a value as 0.
  */
 static char *
 full_merge(void *state, const char *key, size_t key_size, const char *existing,
@@ -220,7 +222,7 @@ settings_destroy(struct nb_db *db)
 
 /* --- open and close --- */
 
-/* Set db->base and what goes with it, or return the error. */
+/* Set db->base and the related handles, or return the error. */
 static char *
 base_open(struct nb_db *db, const struct nb_open_args *args)
 {
@@ -293,7 +295,7 @@ database_close(struct nb_db *db)
 	if (db->pessimistic != NULL) {
 		rocksdb_transactiondb_close(db->pessimistic);
 	} else if (db->optimistic != NULL) {
-		rocksdb_optimistictransactiondb_close_base_db(db->base); /* the handle only */
+		rocksdb_optimistictransactiondb_close_base_db(db->base); /* only the handle */
 		rocksdb_optimistictransactiondb_close(db->optimistic);
 	} else {
 		rocksdb_close(db->base);
@@ -324,7 +326,7 @@ is_any_set(struct nb_db *db, const char *const *names, size_t count)
 	return false;
 }
 
-/* Wait until nothing is due or running, or until work that is due will clearly not begin. */
+/* Wait until no work is pending or running, or until pending work will clearly not begin. */
 static int
 wait_for_background(struct nb_db *db, uint64_t errors_before)
 {
@@ -363,7 +365,7 @@ database_flush(struct nb_db *db, uint32_t upto)
 	return wait_for_background(db, errors);
 }
 
-/* An open replays the log, so the log is what has to be emptied. */
+/* An open replays the log, so the log must be emptied. */
 int
 database_checkpoint(struct nb_db *db)
 {
@@ -403,7 +405,7 @@ ticker_unit(const char *name)
 						 : "times";
 }
 
-/* Lines "rocksdb.block.cache.miss COUNT : 17", then histograms, which are left out. */
+/* Parse lines "rocksdb.block.cache.miss COUNT : 17" and skip histograms. */
 static void
 emit_statistics(struct nb_db *db, nb_stat_emit emit, void *to)
 {

@@ -2,8 +2,8 @@
 #ifndef ROCKSDB_DATABASE_H
 #define ROCKSDB_DATABASE_H
 /**
- * A database as a whole: what the options make of it, opening, closing, settling and
- * counters. rocksdb.c reads and writes records.
+ * A database as a whole: options, opening, closing, settling and counters. rocksdb.c reads
+ * and writes records.
  */
 #include <rocksdb/c.h>
 
@@ -13,16 +13,15 @@
 #include "../common/lsm.h"
 
 /*
- * RocksDB pulls some values silently into a range (SanitizeOptions in
- * column_family.cc and db_impl_open.cc); min and max are within that range, so that
- * such a value is refused.
+ * RocksDB silently moves some values into a range (SanitizeOptions in column_family.cc and
+ * db_impl_open.cc). min and max are within that range, so that such values are rejected.
  */
 #define OPTIONS(X) \
 	X(WRITE_BUFFER_SIZE, BYTES, "write_buffer_size", "64MiB", 64 << 10, 64ull << 30, \
 		"size at which a memtable is written out") \
 	X(MAX_WRITE_BUFFER_NUMBER, U64, "max_write_buffer_number", "2", "memtables", 2, \
 		INT_MAX, "memtables in memory before writes have to wait") \
-	/* level0_slowdown_writes_trigger, which would be raised to it */ \
+	/* limited by level0_slowdown_writes_trigger, which would be raised to it */ \
 	X(LEVEL0_TRIGGER, U64, "level0_file_num_compaction_trigger", "4", "files", 1, 20, \
 		"tables of level 0, or sorted runs, that begin a compaction") \
 	X(TARGET_FILE_SIZE_BASE, BYTES, "target_file_size_base", "64MiB", 64 << 10, \
@@ -43,7 +42,7 @@
 		"keep indexes and filters in the block cache, not beside it") \
 	X(MAX_OPEN_FILES, U64, "max_open_files", NULL, "files", 20, 4 << 20, \
 		"files kept open, the system's limit at most; not given: all") \
-	/* one of each kind is always there */ \
+	/* at least one of each kind exists */ \
 	X(MAX_BACKGROUND_JOBS, U64, "max_background_jobs", "2", "threads", 2, 256, \
 		"flushes, a quarter of them, and compactions at once") \
 	X(MAX_SUBCOMPACTIONS, U64, "max_subcompactions", "1", "threads", 1, 256, \
@@ -65,19 +64,18 @@
 		"conflicts: checked at the commit, or keys locked by each write")
 enum { OPTIONS(OPTION_ID) };
 
-/** Of the option `write_mode`. */
+/** Values of the option `write_mode`. */
 enum { ORDERED, PIPELINED, UNORDERED };
 
-/** Of the option `transactions`. */
+/** Values of the option `transactions`. */
 enum { NO_TRANSACTIONS, OPTIMISTIC, PESSIMISTIC };
 
 extern const struct nb_option database_options[];
 
 struct nb_db {
 	const struct nb_host *host;
-	rocksdb_t
-		*base; /* NULL: pessimistic, whose plain database this API does not hand out */
-	rocksdb_optimistictransactiondb_t *optimistic; /* NULL: is not */
+	rocksdb_t *base; /* NULL if pessimistic: this API does not return the plain database */
+	rocksdb_optimistictransactiondb_t *optimistic; /* NULL: not used */
 	rocksdb_transactiondb_t *pessimistic;          /* likewise */
 	rocksdb_column_family_handle_t *family;        /* the only one */
 	rocksdb_options_t *options;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RocksDB through its C API: tables, sessions, records, scans and transactions. database.c opens
- * the database.
+ * RocksDB through its C API: tables, sessions, records, scans and transactions. database.c
+ * opens the database.
  *
- * - get lends a pinned block: a value of a table is not copied. RocksDB copies one of a memtable
- *   into the object that pins, so 'zero-copy' is not claimed. The C API allocates that object,
- *   some 100 bytes, for each get.
- * - Three sets of functions read and write: without transactions or optimistic, pessimistic
- *   (this API does not return its plain database), and inside a transaction.
+ * - get lends a pinned block: a value in a table is not copied. RocksDB copies a value in a
+ *   memtable into the pinning object, so the plugin does not claim 'zero-copy'. The C API
+ *   allocates this object of some 100 bytes for each get.
+ * - Three sets of functions read and write: for no or optimistic transactions, for
+ *   pessimistic ones (this API does not return their plain database), and inside a
+ *   transaction.
  */
-/* With assertions RocksDB also looks at its test hooks in each operation. */
+/* With assertions, RocksDB also checks its test hooks in each operation. */
 #ifdef ROCKSDB_ASSERTS
 #define ENGINE_BUILD NB_ENGINE_BUILD ", linked to a librocksdb with assertions"
 #endif
@@ -22,31 +23,31 @@
 #include <dlfcn.h>
 
 /*
- * RocksDB takes 32 bits of either length, but a memtable adds the two up in 32 bits
- * without a word. These are ours, and well below that.
+ * RocksDB accepts 32-bit lengths, but a memtable adds both in 32 bits without an overflow
+ * check. These limits are mininb's, and far below.
  */
 #define KEY_SIZE_MAX (64ull << 20)
 #define VALUE_SIZE_MAX (1ull << 30)
 
 struct nb_session {
 	struct nb_db *db;
-	rocksdb_pinnableslice_t **loans; /* of get or multi_get, what is NULL is not lent */
+	rocksdb_pinnableslice_t **loans; /* of get or multi_get; NULL entries are not lent */
 	size_t loan_count;
-	size_t room; /* of loans and of the three that go with a multi_get */
+	size_t room; /* of loans and the three arrays for multi_get */
 	const char **keys;
 	size_t *key_sizes;
 	char **errors;
 	rocksdb_writebatch_t *batch;
 	struct lsm_scan scan;
 	bool is_in_txn;
-	rocksdb_transaction_t *txn;          /* used again by each begin */
-	rocksdb_readoptions_t *txn_read;     /* of what the transaction sees */
-	const rocksdb_snapshot_t *txn_since; /* that */
-	struct buffer kept;                  /* what the gets of an execute lend */
+	rocksdb_transaction_t *txn;          /* reused by each begin */
+	rocksdb_readoptions_t *txn_read;     /* reads the transaction's snapshot */
+	const rocksdb_snapshot_t *txn_since; /* that snapshot */
+	struct buffer kept;                  /* values that execute lends */
 	struct async async;
 };
 
-/* The C API has no version; the name of the loaded library has. */
+/* The C API does not return a version; the file name of the loaded library contains it. */
 static const char *
 version(void)
 {
@@ -60,13 +61,13 @@ version(void)
 	return version_text("%s", at != NULL ? at + strlen(before) : ROCKSDB_VERSION);
 }
 
-/* The table of this kind of database. */
+/* The engine's table for this kind of database. */
 static const struct nb_engine *
 table_of(const struct nb_db *db);
 
 /*
- * Busy: a key was written since begin, or a deadlock. Try again: too much was written since begin
- * to know. Timed out: another transaction has locked the key.
+ * Busy: a key was written since begin, or a deadlock. Try again: too much was written since
+ * begin to determine a conflict. Timed out: another transaction has locked the key.
  */
 static bool
 is_conflict(const char *error)
@@ -79,7 +80,7 @@ is_conflict(const char *error)
 	return false;
 }
 
-/* Of a call that can meet another transaction. */
+/* The answer of a call that may conflict with another transaction. */
 static int
 answer(struct nb_session *session, const char *call, char *error)
 {
@@ -105,7 +106,7 @@ session_free(struct nb_session *session)
 	free(session);
 }
 
-/* Room for a multi_get of so many keys. */
+/* Make room for a multi_get of `count` keys. */
 static bool
 session_reserve(struct nb_session *session, size_t count)
 {
@@ -206,7 +207,7 @@ release(struct nb_session *session)
 	session->loan_count = 0;
 }
 
-/* rocksdb_put(), _delete() or _merge(), with key and value. */
+/* Calls rocksdb_put(), _delete() or _merge(), with key and value. */
 #define WRITE(session, verb, ...) \
 	do { \
 		struct nb_db *db_ = (session)->db; \
@@ -227,14 +228,14 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 	WRITE(session, put, address(key), key.size, address(value), value.size);
 }
 
-/* Writes a tombstone and does not look whether there is something to remove. */
+/* Writes a tombstone without checking whether the key exists. */
 static int
 del(struct nb_session *session, struct nb_slice key)
 {
 	WRITE(session, delete, address(key), key.size);
 }
 
-/* Writes the operand: what it is added to is looked up by the next read, or a compaction. */
+/* Writes the operand. The next read or a compaction adds it to the value. */
 static int
 merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
 {
@@ -243,7 +244,7 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 	WRITE(session, merge, address(key), key.size, (const char *)&operand, sizeof(operand));
 }
 
-/* A batch is one log record, so it is atomic in any case. */
+/* A batch is one log record, so it is always atomic. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -260,7 +261,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	return answer(session, "rocksdb_write", error);
 }
 
-/* Fill session->loans and errors. With transactions no such call pins. */
+/* Fill session->loans and errors. With transactions, no multi-key call can pin. */
 static void
 pin_all(struct nb_session *session, const struct nb_slice *keys, size_t count)
 {
@@ -331,7 +332,7 @@ scan_close(struct nb_session *session)
 
 /* --- transactions --- */
 
-/* They read what there was at begin; the copy of the snapshot's address is ours. */
+/* Reads see the snapshot of begin. The caller owns the copy of the snapshot's address. */
 static int
 begin(struct nb_session *session, uint32_t flags)
 {
@@ -361,7 +362,7 @@ abort_txn(struct nb_session *session)
 	char *error = NULL;
 	txn_end(session);
 	rocksdb_transaction_rollback(session->txn, &error);
-	rocksdb_free(error); /* it forgets, and lets go of its locks: that cannot fail */
+	rocksdb_free(error); /* a rollback discards writes and releases locks: it cannot fail */
 }
 
 static int
@@ -378,7 +379,7 @@ commit(struct nb_session *session)
 
 /* --- several steps --- */
 
-/* Locks the key, or notes that it may not change up to the commit. */
+/* Lock the key, or record that it must not change before the commit. */
 static int
 get_for_update(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
@@ -424,7 +425,7 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 	return execute_by(&by, steps, count, flags);
 }
 
-/* --- several in flight --- */
+/* --- several requests in flight --- */
 
 static int
 submit(struct nb_session *session, const struct nb_request *requests, size_t count,
@@ -440,7 +441,7 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 	return async_reap(&session->async, table_of(session->db), session, out, room, count);
 }
 
-/* --- the tables --- */
+/* --- the engine's tables --- */
 
 static const struct nb_engine *
 variant(const struct nb_option_value *values);
