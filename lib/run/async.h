@@ -9,15 +9,15 @@
  * There are more slots than that: before the worker waits, it also gathers the operations that
  * it submits next. So the engine has no pause when requests complete.
  *
- * Without batch-bytes, the worker submits when all slots are in use, when a block ends, or when
- * the next operation is not due yet. With batch-bytes, it submits when that many bytes or half
- * of the depth are gathered and all of them may be in flight. With small requests the depth may
- * not hold two batches of batch-bytes. With only one batch, the engine would wait while the
- * worker makes the next one. (faster behind net, 8-byte keys, 32 KiB, depth 3852: 2.9 to 3.1 M
- * additions a second in one batch, 6.4 to 6.6 M in two.) A server receives about a quarter of
- * the depth at once: it processes some requests while the worker makes and verifies others.
- * (Redis, 50 in flight on one connection: 561,000 gets a second in one piece, 637,000 in
- * quarters.)
+ * Without batch-bytes, the worker submits when all slots are in use or a block ends. It also
+ * submits when the next operation is not due yet. With batch-bytes, it submits once that many
+ * bytes or half of the depth are gathered. All of them must be allowed in flight. With small
+ * requests the depth may not hold two batches of batch-bytes. With only one batch, the engine
+ * would wait while the worker makes the next one. (faster behind net, 8-byte keys, 32 KiB,
+ * depth 3852: 2.9 to 3.1 M additions a second in one batch, 6.4 to 6.6 M in two.) A server
+ * receives about a quarter of the depth at once: it processes some requests while the worker
+ * makes and verifies others. (Redis, 50 in flight on one connection: 561,000 gets a second in
+ * one piece, 637,000 in quarters.)
  *
  * The worker takes one stamp before submit, for all submitted requests. It takes one after reap
  * and the reading of the returned values, for all completed requests. Service time is the

@@ -2,14 +2,14 @@
 /*
  * Counters of engines: reported by name through a callback, kept as copies.
  *
- * The name alone identifies a counter. An engine that reports a name twice breaks the contract; the
- * first value is kept. A counter that is missing at the beginning is taken to have been 0, since
- * engines leave out what has not happened yet. A COUNTER that falls is marked, since neither its
- * value nor a difference that wraps around means anything. Kinds that this host does not know are
- * left out, since it cannot know how to read them.
+ * The name alone identifies a counter. An engine that reports a name twice breaks the contract;
+ * the first value is kept. A counter that is missing at the beginning counts as 0, because
+ * engines omit events that have not happened yet. A COUNTER that falls is marked, because
+ * neither its value nor its difference means anything. Unknown kinds are omitted, because this
+ * host cannot interpret them.
  *
- * Lists are searched from their beginning: engines have tens of counters, the largest some 200, and
- * that is done at most once a sample, outside of what is measured.
+ * Lists are searched linearly. Engines have tens of counters, at most some 200. The search
+ * happens at most once per sample, and is not timed.
  */
 #include "run/counters.h"
 

@@ -5,10 +5,10 @@
  * The memory of own writes (verify.c) while requests are in flight.
  *
  * It contains a write once its request completes. While writes to a key are in flight, a read
- * of that key may see the last write that was complete at its submission, or any later one.
- * Requests of one key take effect in the order in which the engine took them. So of two
- * completed writes, the one taken later is remembered. A conflict changes that order. Each
- * write has a number for the order of taking.
+ * of that key may see several of them: the last write that was complete at its submission, or
+ * any later one. Requests of one key take effect in the order in which the engine took them. So
+ * of two completed writes, the one taken later is remembered. A conflict changes that order.
+ * Each write has a number for the order of taking.
  *
  * Records share slots in the table. If an older write to one record completes after a newer
  * write to another record of the slot, it is not remembered. Nobody would know whether it was

@@ -226,8 +226,8 @@ engine_missing_next(const char *at, struct engine_missing *out)
  * and measures with sudo runs a program from there anyway. Other users than root are not
  * checked, because they risk only their own data.
  *
- * A program with more rights than its user (setuid, file capabilities) uses nothing from its
- * environment and no named file, like ld.so with LD_PRELOAD.
+ * A program with more rights than its user (setuid, file capabilities) ignores its environment
+ * and named files, like ld.so with LD_PRELOAD.
  */
 
 /**

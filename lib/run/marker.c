@@ -8,9 +8,9 @@
  * consider the directory not empty.
  *
  * The disadvantage is that somebody can replace the directory while the marker stays. So the
- * marker identifies the directory. It contains the time of birth, which a move does not change,
- * or the inode number if the file system has no time of birth. A copy is another directory, and
- * a moved database leaves its marker behind. Both then need one --force, which is the safe
+ * marker identifies the directory. It contains the time of birth, which a move does not change.
+ * On a file system without it, the inode number is used. A copy is another directory, and a
+ * moved database leaves its marker behind. Both then need one --force, which is the safe
  * choice.
  *
  * mininb made neither symbolic links nor their targets. In a directory that everyone can write,

@@ -14,8 +14,8 @@
  *
  * Sleeps are absolute, on CLOCK_MONOTONIC, and cut into pieces, so that a halt is noticed soon.
  * Both clocks are read together before each sleep, so their difference in speed never adds up.
- * CLOCK_MONOTONIC is read first. If the thread loses its CPU between the two, it then sleeps
- * too short, which the next round corrects, and not too long.
+ * CLOCK_MONOTONIC is read first. If the thread loses its CPU between the two, it sleeps too
+ * short and not too long. The next round corrects that.
  *
  * Some delays remain: another task on the CPU, a deep sleep state of the CPU, a hypervisor,
  * `idle`. All of them are in `lateness`. It shows whether long response times come from the

@@ -12,8 +12,8 @@
  *
  * All sums are computed anew for each window, from distances to its own mean. A running sum
  * would collect rounding errors over days. The result is wrong if intervals are so short that
- * they show single stalls or clock steps, or if the window is shorter than the engine's
- * compaction cycle.
+ * they show single stalls or clock steps. It is also wrong if the window is shorter than the
+ * engine's compaction cycle.
  */
 #include "run/steady.h"
 

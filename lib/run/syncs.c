@@ -18,10 +18,10 @@
  * The functions use syscall(2) and not the next definition. So nothing must be looked up at the
  * first call, which may be on any thread.
  *
- * The count is too low with system calls that bypass the C library, requests to an io_uring,
- * pwritev2(2) with RWF_DSYNC, aio_fsync(3), files opened with O_DSYNC, and persistent memory.
- * syncs_look() finds those that leave a trace. Failed calls make nothing durable and are not
- * counted. sync_file_range(2) makes no promise of durability.
+ * Some ways to durability are not counted: system calls that bypass the C library, requests to
+ * an io_uring, pwritev2(2) with RWF_DSYNC, aio_fsync(3), files opened with O_DSYNC, and
+ * persistent memory. syncs_look() finds those that leave a trace. Failed calls make nothing
+ * durable and are not counted. sync_file_range(2) makes no promise of durability.
  */
 #include "run/syncs.h"
 

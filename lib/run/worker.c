@@ -4,17 +4,17 @@
  *
  * The clock brackets the engine's call, the reading of the returned data and its release, and
  * nothing else. Keys and values are made before the first stamp, a block at a time (ops.c).
- * Times go into histograms a block at a time, because between two fences each step of that
- * would delay the next operation. The branch on the kind of operation precedes the first stamp.
- * So its misprediction is not charged to the engine. If all operations are of one kind, a loop
- * without that branch is used.
+ * Times go into histograms a block at a time. Between two fences, each step of that would delay
+ * the next operation. The branch on the kind of operation precedes the first stamp. So its
+ * misprediction is not charged to the engine. If all operations are of one kind, a loop without
+ * that branch is used.
  *
  * Both stamps are fenced (clock.h). A plain rdtsc is 9 ns cheaper and wrong, because it does
  * not wait. Loads of the engine that miss the cache would still be under way at the second
  * stamp. Work of mininb before the first stamp would still be running inside the timed span.
- * One stamp for two operations, as the end of one and the start of the next, would charge the
- * engine for mininb's work. The fences add some 15 to 20 ns to an operation. Each run measures
- * and prints this cost with the null engine.
+ * One stamp as the end of an operation and the start of the next would charge the engine for
+ * mininb's work. The fences add some 15 to 20 ns to an operation. Each run measures and prints
+ * this cost with the null engine.
  *
  * The fences also keep cache misses of neighbouring operations from overlapping. Engines that
  * take less than a microsecond can therefore be measured with few stamped operations: see
