@@ -64,7 +64,7 @@ struct nb_serve_options {
 struct nb_serve_report {
 	size_t size;
 	uint64_t verbs[8];    /* requests by NB_REQ_* */
-	uint64_t batches;     /* executed groups of requests, one count for each group */
+	uint64_t batches;     /* groups of requests that were executed */
 	uint64_t failures;    /* failures of the engine that were sent as answers */
 	uint64_t connections; /* accepted */
 	uint64_t refused;     /* because the limit of connections was reached */

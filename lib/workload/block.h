@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef WORKLOAD_BLOCK_H
 #define WORKLOAD_BLOCK_H
-/** How keys and values that are made ahead lie in memory: see the head of ops.c. */
+/** Layout in memory of keys and values that are made ahead: see the head of ops.c. */
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-	BLOCK_BYTES = 8 << 10, /* keys and values of a block: a quarter of a small L1 */
+	BLOCK_BYTES = 8 << 10, /* keys and values of a block: a quarter of a small L1 cache */
 	BLOCK_LINE = 64,
 };
 
-/** Bytes from one key or value of a block to the next: whole words, whole lines for large ones. */
+/** Distance between keys or values of a block: whole words, or whole lines for large ones. */
 static inline size_t
 block_stride(uint64_t size)
 {
@@ -18,7 +18,7 @@ block_stride(uint64_t size)
 	return (size_t)((size + unit - 1) / unit * unit) + (size == 0 ? unit : 0);
 }
 
-/** `size` and what is missing to a whole line. */
+/** `size` rounded up to whole cache lines. */
 static inline size_t
 block_whole_lines(size_t size)
 {

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which record: a rank is drawn by the law, rank 0 the most frequent, and the rank is
- * made a record.
+ * Chooses a record: draws a rank, 0 the most frequent, and maps it to a record.
  *
  * Zipfian: P(rank k-1) ~ k^-theta, by rejection-inversion (Hoermann and Derflinger,
- * "Rejection-Inversion to Generate Variates from Monotone Discrete Distributions", ACM
- * TOMACS 6(3), 1996). A point under the curve x^-theta is drawn by inverting its
- * integral, and thrown away again in the few cases where it lies beside the bar of its
- * whole number; the bars being as high as the curve at their middle, and the curve
- * convex, the law is exact. It needs no sum over the records, so n can grow at any
- * time. Rejected: the formula of Gray et al. ("Quickly Generating Billion-Record
- * Synthetic Databases", SIGMOD 1994) that YCSB has: it sums n powers first, and only
- * ranks 0 and 1 have their right probability (rank 3 is 20 % too frequent at .99). It is
- * here as NB_DIST_ZIPFIAN_YCSB, for results that are to be put beside those of YCSB.
+ * "Rejection-Inversion to Generate Variates from Monotone Discrete Distributions", ACM TOMACS
+ * 6(3), 1996). A point under the curve x^-theta is drawn by inverting its integral. It is
+ * rejected in the few cases where it is outside the bar of its integer. Each bar is as high as
+ * the curve at its middle and the curve is convex, so the distribution is exact. It needs no
+ * sum over the records, so n may grow at any time.
  *
- * The integral is measured as x^(1-theta), which is linear in it: one log and one exp
- * for a draw. Near theta = 1 that is 1 for all x, and (x^(1-theta) - 1)/(1-theta), which
- * goes to log x, takes its place. Random words count from the far end of the tail, where
- * numbers are small and dense: else a steep law would skip some of the last ranks.
+ * Rejected: the formula of Gray et al. ("Quickly Generating Billion-Record Synthetic
+ * Databases", SIGMOD 1994), which YCSB uses. It first sums n powers, and only ranks 0 and 1
+ * have the exact probability (rank 3 is 20 % too frequent at .99). NB_DIST_ZIPFIAN_YCSB
+ * implements it, to compare results with those of YCSB.
  *
- * Scrambling: a bijection of [0, base), base being the records there were at first, so
- * that hot records are no neighbours and all ranks have a record of their own. Hashing
- * the rank mod n, as YCSB does, leaves more than a third of the records without a rank and
- * gives others two. Ranks from `base` on, of records that were added, are themselves: the
- * hottest are always among those loaded.
+ * The integral is expressed as x^(1-theta), which is linear in it: a draw needs one log and one
+ * exp. Near theta = 1 that is 1 for all x, so (x^(1-theta) - 1)/(1-theta), which tends to log
+ * x, replaces it. Random words count from the far end of the tail, where numbers are small and
+ * dense. Otherwise a steep distribution would skip some of the last ranks.
  *
- * zipfian-ycsb hashes as YCSB does, modulo a number that stays the same while n grows: else
- * each insert would move the hot records. It draws again while the record is not there yet.
+ * Scrambling: a bijection of [0, base), where base is the initial number of records. So hot
+ * records are not neighbours, and each rank has its own record. YCSB hashes the rank mod n;
+ * more than a third of the records then have no rank and others have two. Ranks from `base` up,
+ * of added records, map to themselves: the hottest records are always loaded ones.
  *
- * What would make the law wrong: random words that two draws share.
+ * zipfian-ycsb hashes as YCSB does, with a modulus that stays constant while n grows. Otherwise
+ * each insert would move the hot records. It draws again if the record does not exist yet.
+ *
+ * Cause of a wrong distribution: two draws that share random words.
  */
 #include "workload/dist.h"
 
@@ -38,7 +37,7 @@
 #include "base/real.h"
 #include "workload/keyspace.h"
 
-/* Closer to 1 than that, the power loses more bits than the logarithm takes time. */
+/* Nearer to 1 than this, the power loses precision and the logarithm is used. */
 #define NEAR_1 0x1p-9
 
 /* YCSB 0.17: ScrambledZipfianGenerator and the ZipfianGenerator(0, ITEM_COUNT) in it. */
@@ -46,7 +45,7 @@
 #define YCSB_ITEMS 10000000001.0
 #define YCSB_ZETA 26.46902820178302
 
-enum { YCSB_AGAIN = 256 }; /* draws for one operation, after its first */
+enum { YCSB_AGAIN = 256 }; /* further draws of one operation */
 
 /** 63 random bits as a number in [0, 1], dense near 0. */
 static inline double
@@ -55,10 +54,12 @@ dense_unit(uint64_t *random)
 	return (double)(int64_t)(splitmix64_next(random) >> 1) * 0x1p-63;
 }
 
-/* ---- zipfian: a + b * [0, 1] is the range of the integral, c is what is accepted
- * unseen, d = 1 - theta, e = 1 / d; e is 0 near theta = 1 ---- */
+/*
+ * ---- zipfian: a + b * [0, 1] is the range of the integral, c is the limit of immediate
+ * acceptance; d = 1 - theta, e = 1 / d, and e is 0 near theta = 1 ----
+ */
 
-/** The integral of the curve up to x, on the scale of the two. */
+/** The integral of the curve up to x, in one of the two forms. */
 static inline double
 area(const struct dist *dist, double x, bool is_near_1)
 {
@@ -68,7 +69,7 @@ area(const struct dist *dist, double x, bool is_near_1)
 	return dist->d == 0 ? log_x : real_expm1(dist->d * log_x) / dist->d;
 }
 
-/** The logarithm of the x up to which the integral is `at`. */
+/** The logarithm of the x at which the integral is `at`. */
 static inline double
 area_inverse_log(const struct dist *dist, double at, bool is_near_1)
 {
@@ -78,7 +79,7 @@ area_inverse_log(const struct dist *dist, double at, bool is_near_1)
 	return t == 0 ? at : at * (real_log1p(t) / t);
 }
 
-/** What one bar of height k^-theta and width 1 counts on that scale. */
+/** The area of a bar of height k^-theta and width 1, in the same form. */
 static inline double
 bar(const struct dist *dist, double k, bool is_near_1)
 {
@@ -107,7 +108,7 @@ zipf_resize(struct dist *dist)
 	dist->b = begin - dist->a;
 }
 
-/** Whether the point belongs to bar k, which is as wide as the curve's area right of it. */
+/** Whether the point is inside bar k, whose area ends at the integral up to k + 0.5. */
 static bool
 is_in_bar(const struct dist *dist, double at, double k, bool is_near_1)
 {
@@ -115,7 +116,7 @@ is_in_bar(const struct dist *dist, double at, double k, bool is_near_1)
 	return !is_near_1 && dist->d < 0 ? at <= left : at >= left;
 }
 
-/** Where the point is, within 1..n: left of 1 all is of bar 1, right of n of bar n. */
+/** The x of the point, limited to 1..n: the rest belongs to bar 1 or bar n. */
 static inline double
 place_of(const struct dist *dist, double log_x)
 {
@@ -124,7 +125,7 @@ place_of(const struct dist *dist, double log_x)
 	return x < n ? x : n;
 }
 
-/** The bar of a place. */
+/** The bar at a place. */
 static inline double
 bar_at(double x)
 {
@@ -147,7 +148,7 @@ zipf_doubtful(const struct dist *dist, uint64_t *random, double at, double k)
 
 enum { CHUNK = 64, AHEAD = 16 };
 
-/** Places of `count` points from DBL_MIN on. */
+/** Places of `count` points, each at least DBL_MIN. */
 static inline __attribute__((always_inline)) void
 places(const struct dist *dist, const double *at, uint32_t count, double *x)
 {
@@ -160,7 +161,7 @@ places(const struct dist *dist, const double *at, uint32_t count, double *x)
 }
 
 #if defined(__x86_64__)
-/** Four at once, with the same bits. */
+/** Four places at once, with bit-identical results. */
 static __attribute__((noinline, target("avx2"))) void
 places_avx2(const struct dist *dist, const double *at, uint32_t count, double *x)
 {
@@ -183,8 +184,9 @@ places_of(const struct dist *dist, const double *at, bool is_near_1, uint32_t co
 }
 
 /**
- * At most CHUNK draws, step by step. A whole draw is one chain of some 150 cycles, and a
- * processor overlaps only two of them; of each step it overlaps many.
+ * At most CHUNK draws, one step for all after the other. A whole draw is a dependency chain of
+ * about 150 cycles, and a processor overlaps only two of them. It overlaps many independent
+ * single steps.
  */
 static inline __attribute__((always_inline)) void
 zipf_ranks(const struct dist *dist, uint64_t *random, bool is_near_1, uint32_t count,
@@ -194,7 +196,7 @@ zipf_ranks(const struct dist *dist, uint64_t *random, bool is_near_1, uint32_t c
 	double a = dist->a, b = dist->b;
 	for (uint32_t j = 0; j < count; j++) {
 		double point = a + b * dense_unit(&random[j]);
-		/* less is at the end of the tail of a steep law, one draw in 2^63 */
+		/* smaller values occur only in the tail of a steep distribution, 1 in 2^63 */
 		at[j] = is_near_1 || point > DBL_MIN ? point : DBL_MIN;
 	}
 	places_of(dist, at, is_near_1, count, x);
@@ -206,7 +208,7 @@ zipf_ranks(const struct dist *dist, uint64_t *random, bool is_near_1, uint32_t c
 	}
 }
 
-/* ---- zipfian-ycsb: a is zeta(n), b the bound of rank 1, c eta, d alpha ---- */
+/* ---- zipfian-ycsb: a is zeta(n), b the limit of rank 1, c eta, d alpha ---- */
 
 static void
 ycsb_create(struct dist *dist)
@@ -227,7 +229,7 @@ ycsb_rank(const struct dist *dist, uint64_t *random)
 	return uz < 1 ? 0 : uz < dist->b ? 1 : rank;
 }
 
-/* ---- hotspot: a is the share of the draws that are hot ---- */
+/* ---- hotspot: a is the share of hot draws ---- */
 
 static void
 hotspot_resize(struct dist *dist, double share)
@@ -247,7 +249,7 @@ hotspot_rank(const struct dist *dist, uint64_t *random)
 	return begin + dist_below(random, end - begin);
 }
 
-/* ---- exponential and pareto: shares of n, whatever n is ---- */
+/* ---- exponential and pareto: fractions of n, for any n ---- */
 
 static inline uint64_t
 rank_at(const struct dist *dist, double share)
@@ -257,12 +259,12 @@ rank_at(const struct dist *dist, double share)
 	return rank < dist->n ? rank : dist->n - 1;
 }
 
-/** a is the rate over all of n, b the share of the law that is below n. */
+/** a is the rate over all n, b the share of the distribution below n. */
 static void
 exponential_create(struct dist *dist, double percent, double share)
 {
 	double rate = -real_log1p(-percent / 100) / share;
-	/* no skew, or 0/0: a rate too small to be noticed */
+	/* no skew, or 0/0: a rate too small to have an effect */
 	dist->a = rate > 1e-15 ? rate : 1e-15;
 	dist->b = -real_expm1(-dist->a);
 }
@@ -296,11 +298,11 @@ scramble_create(struct dist *dist)
 	dist->shift = bits > 2 ? (bits + 1) / 2 : 1;
 }
 
-/** A bijection of [0, mask]: multiplication by an odd number and xor with what is further up. */
+/** A bijection of [0, mask]: multiplications by odd numbers and xors with higher bits. */
 static inline uint64_t
 scramble_once(uint64_t rank, uint64_t mask, uint32_t shift)
 {
-	/* the multipliers of splitmix64, of which the first moves 0 as well */
+	/* the multipliers of splitmix64; the first step also moves 0 */
 	rank = (rank * UINT64_C(0xbf58476d1ce4e5b9) + UINT64_C(0x9e3779b97f4a7c15)) & mask;
 	rank ^= rank >> shift;
 	rank = (rank * UINT64_C(0x94d049bb133111eb)) & mask;
@@ -310,8 +312,8 @@ scramble_once(uint64_t rank, uint64_t mask, uint32_t shift)
 }
 
 /**
- * Walked until it is back within [0, base), less than two steps on average, it is a bijection of
- * that: the cycle it walks is its own, less the numbers beyond.
+ * A bijection of [0, base): repeat until the result is below base, less than two steps on
+ * average. It is a bijection because it follows the cycle of the number and omits those above.
  */
 static inline uint64_t
 scramble(const struct dist *dist, uint64_t rank)
@@ -325,8 +327,8 @@ scramble(const struct dist *dist, uint64_t rank)
 }
 
 /**
- * At most CHUNK ranks. All go a step, then those that have to go on: whether one has, nobody can
- * guess, so no branch asks for it.
+ * Scramble at most CHUNK ranks. First all do one step, then those that must continue. Which
+ * ones continue is unpredictable, so the code has no branch for it.
  */
 static void
 scramble_all(const struct dist *dist, uint32_t count, uint64_t *ranks)
@@ -353,9 +355,9 @@ scramble_all(const struct dist *dist, uint32_t count, uint64_t *ranks)
 	}
 }
 
-/* ---- all of them ---- */
+/* ---- all distributions ---- */
 
-/* NB_DIST_*, but that zipfian and latest are two each, by the way their integral is taken. */
+/* NB_DIST_*, and a second value for zipfian and latest with theta near 1. */
 enum { NEAR = NB_DIST_KINDS };
 
 static inline uint32_t
@@ -365,7 +367,7 @@ path_of(const struct dist *dist)
 	return dist->kind + (is_zipf && dist->e == 0 ? NEAR : 0);
 }
 
-/** With a constant path the switch is none. */
+/** A constant path removes the switch. */
 static inline __attribute__((always_inline)) uint64_t
 rank_of(const struct dist *dist, uint32_t path, uint64_t *random, uint64_t i)
 {
@@ -416,10 +418,10 @@ record_of(const struct dist *dist, uint32_t path, uint64_t rank)
 }
 
 /**
- * With zipfian-ycsb: draw again while the record is not there yet. Like YCSB, but not
- * without end: a job of few records and a count of many inserts has a modulus so large that
- * next to no draw is of a record that is there. With a tenth of them there, one operation in
- * 10^11 meets the limit.
+ * For zipfian-ycsb: draw again while the record does not exist. YCSB has no limit. mininb has
+ * one, because a job with few records and a count of many inserts has a large modulus, and then
+ * nearly no draw is an existing record. If a tenth of the records exist, one operation in 10^11
+ * reaches the limit.
  */
 static inline __attribute__((always_inline)) uint64_t
 until_there(const struct dist *dist, uint32_t path, uint64_t *random, uint64_t record)
@@ -523,7 +525,7 @@ draw_block(const struct dist *dist, uint32_t path, uint64_t *random, uint64_t i,
 	}
 }
 
-/** Loops of their own for each path, in which draws overlap: none waits for another. */
+/** Each path has its own loop, in which independent draws overlap. */
 void
 dist_draw_block(
 	const struct dist *dist, uint64_t *random, uint64_t i, uint32_t count, uint64_t *out)
@@ -548,7 +550,7 @@ dist_draw_block(
 #undef LOOP
 }
 
-/** Random words that a draw takes, as a rule: some are drawn again. */
+/** Number of random words that a draw usually takes; some draws repeat. */
 static uint32_t
 words_of(const struct dist *dist)
 {
@@ -557,15 +559,15 @@ words_of(const struct dist *dist)
 }
 
 /**
- * Draws of other laws than the uniform one overlap like those of a block: each begins where it does
- * if the ones before took as many words as is the rule. What follows one that took more is drawn
- * anew.
+ * Draws that are not uniform overlap as in a block: each starts from the state that it has if
+ * earlier ones take the usual number of words. The draws after one that took more are repeated.
  */
 void
 dist_draw_more(
 	const struct dist *dist, uint64_t *random, uint64_t i, uint32_t count, uint64_t *out)
 {
-	uint64_t state = *random, n = dist->n; /* in registers: `out` cannot change them */
+	uint64_t state = *random,
+		 n = dist->n; /* in registers, because writes to `out` could change memory */
 	uint64_t states[AHEAD], step = words_of(dist) * UINT64_C(0x9e3779b97f4a7c15);
 	bool is_uniform = dist->kind == NB_DIST_UNIFORM;
 	for (uint32_t j = 0; j < count && is_uniform; j++)

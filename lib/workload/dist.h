@@ -2,8 +2,8 @@
 #ifndef WORKLOAD_DIST_H
 #define WORKLOAD_DIST_H
 /**
- * Which of n records an operation goes to: one draw, O(1), from random words that
- * belong to the operation alone, so that operation i draws the same whoever makes it.
+ * Distributions over n records. A draw is O(1) and uses only random words of its operation, so
+ * operation i draws the same record in any thread.
  */
 #include <mininb/job.h>
 
@@ -20,33 +20,33 @@
 const char *
 dist_name(uint32_t kind);
 
-/** Made once, then changed by dist_resize() alone. Plain data. */
+/** Made once, then changed only by dist_resize(). Plain data. */
 struct dist {
 	uint32_t kind;  /* NB_DIST_* */
 	uint32_t shift; /* of the scrambling */
 	uint64_t n;     /* records, >= 1 */
-	/* what dist.c precomputes */
-	uint64_t base;        /* records that are scrambled: n of dist_create() */
+	/* precomputed by dist.c */
+	uint64_t base;        /* number of scrambled records: n of dist_create() */
 	uint64_t mask;        /* of the scrambling: 2^bits - 1 >= base - 1 */
 	uint64_t hot;         /* hotspot: records of the hot set */
-	uint64_t modulus;     /* zipfian-ycsb: of hashed ranks; n of dist_create() until set */
+	uint64_t modulus;     /* zipfian-ycsb: modulus of hashes; initially dist_create()'s n */
 	double a, b, c, d, e; /* constants of the formula */
 };
 
 /**
- * `n` records, as there are at the beginning; distribution and parameters are the
- * group's. Costs at most some microseconds, whatever n is.
+ * Create a distribution over `n` initial records, with the kind and parameters of the group.
+ * Takes at most some microseconds for any n.
  */
 void
 dist_create(struct dist *dist, const struct nb_group *group, uint64_t n);
 
-/** There are `n` records now, no fewer than before. Some 50 ns. */
+/** Change the number of records to `n`, not less than before. About 50 ns. */
 void
 dist_resize(struct dist *dist, uint64_t n);
 
 /**
- * The record that an operation goes to, 0..n-1. `random` is the operation's own
- * state of splitmix64_next(), `i` its number (for NB_DIST_SEQUENTIAL).
+ * Draw a record 0..n-1. `random` is the operation's own state of splitmix64_next(); `i` is its
+ * number (for NB_DIST_SEQUENTIAL).
  */
 uint64_t
 dist_draw(const struct dist *dist, uint64_t *random, uint64_t i);
@@ -56,16 +56,16 @@ void
 dist_draw_block(
 	const struct dist *dist, uint64_t *random, uint64_t i, uint32_t count, uint64_t *out);
 
-/** The same, all from one state, one after the other. */
+/** The same, with draws from one state. */
 void
 dist_draw_more(
 	const struct dist *dist, uint64_t *random, uint64_t i, uint32_t count, uint64_t *out);
 
-/** The rank before scrambling, 0 the most frequent one: for tests of the law. */
+/** Draw the rank before scrambling, 0 the most frequent: for tests of the distribution. */
 uint64_t
 dist_draw_rank(const struct dist *dist, uint64_t *random, uint64_t i);
 
-/** One of 0..n-1, each exactly as likely as the others; n > 0. As rng_below(). */
+/** A uniform number 0..n-1; n > 0. Same algorithm as rng_below(). */
 static inline uint64_t
 dist_below(uint64_t *random, uint64_t n)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Feeding a trace to several threads.
+ * Distributes a trace to several threads.
  *
  * Each shard has a ring of blocks. The reader fills a block with operations whose keys hash to
- * that shard and hands it over when it is full; the taker returns it when it asks for the next
- * one. So they meet once in OPS_STRATUM operations, never inside the timed span, and memory does
- * not grow with the trace. A full ring stops the reader, and with it the other takers when their
- * rings are empty: threads drift apart by RING blocks at most. Rejected: one queue for all, which
- * would need a lock for each operation and lose the order of a key's operations.
+ * that shard and passes it on when it is full. The taker returns it when it takes the next one.
+ * So they synchronise once per OPS_STRATUM operations, never inside the timed span, and memory
+ * does not grow with the trace. A full ring stops the reader, and then also other takers when
+ * their rings are empty. So threads diverge by at most RING blocks. Rejected: one queue for
+ * all, which would need a lock for each operation and lose the order of a key's operations.
  *
- * The taker makes the values, ahead of the clock, as everywhere else.
+ * The taker makes the values, ahead of the clock, as for other sources.
  *
- * Memory order: the reader writes a block before it raises `filled` (release), and the taker
- * reads the block after it has seen that (acquire); `emptied` is the same in the other direction.
+ * Memory order: the reader writes a block before it increments `filled` (release), and the
+ * taker reads the block after it reads `filled` (acquire). `emptied` is the same in the other
+ * direction.
  */
 #include "workload/feed.h"
 
@@ -27,17 +28,17 @@
 #include "base/error.h"
 
 enum {
-	RING = 32, /* blocks of a shard */
+	RING = 32, /* blocks per shard */
 	KEYS_ROOM = 4096,
 	LINE = 128,
-	NAP_NS = 20000, /* between two looks at a ring that is full or empty */
+	NAP_NS = 20000, /* between two checks of a ring that is full or empty */
 	IDLE_NS = 1000000,
 };
 
-/** An operation as it is handed over. */
+/** An operation in a block. */
 struct item {
 	uint32_t kind, key_size;
-	uint64_t key_at; /* in the block's bytes */
+	uint64_t key_at; /* offset in the block's bytes */
 	uint64_t index, value_size, length, due_ns;
 };
 
@@ -49,16 +50,16 @@ struct block {
 };
 
 struct shard {
-	_Alignas(LINE) uint64_t filled;  /* blocks handed over; atomic */
-	_Alignas(LINE) uint64_t emptied; /* blocks given back; atomic */
-	_Alignas(LINE) bool is_holding;  /* the taker's: a block is lent */
+	_Alignas(LINE) uint64_t filled;  /* blocks passed on; atomic */
+	_Alignas(LINE) uint64_t emptied; /* blocks returned; atomic */
+	_Alignas(LINE) bool is_holding;  /* used by the taker: a block is borrowed */
 	struct block blocks[RING];
 };
 
 struct feed {
 	struct feed_options options;
 	struct shard *shards;
-	int is_over; /* atomic: nothing will be handed over any more */
+	int is_over; /* atomic: no more blocks follow */
 	uint64_t digest;
 	uint8_t kinds[OPS_STRATUM]; /* of the mix, for bare keys */
 	uint64_t kinds_stratum;
@@ -151,7 +152,7 @@ keep_key(struct block *block, struct nb_slice key)
 	return NB_OK;
 }
 
-/** The kind of a bare key's operation is that of the mix. */
+/** The kind of an operation; for a bare key the mix decides. */
 static uint32_t
 kind_of(struct feed *feed, const struct trace_op *op, uint64_t index)
 {
@@ -165,7 +166,7 @@ kind_of(struct feed *feed, const struct trace_op *op, uint64_t index)
 	return feed->kinds[index % OPS_STRATUM];
 }
 
-/** Of the trace as a whole: what a thread has of it depends on the keys. */
+/** Due time, computed for the whole trace: the part of a thread depends on the keys. */
 static uint64_t
 due_of(const struct feed *feed, const struct trace_op *op)
 {
@@ -185,7 +186,7 @@ check_size(const char *what, uint64_t size, uint64_t most)
 		most);
 }
 
-/** Why the operation cannot be handed on; NB_OK if it can. */
+/** Why an operation cannot be passed on; NB_OK if it can. */
 static int
 check_op(const struct feed *feed, const struct trace_op *op, const struct item *item)
 {
@@ -276,7 +277,7 @@ await_block(
 	uint32_t naps = 0;
 	uint64_t next = __atomic_load_n(&shard->emptied, __ATOMIC_RELAXED);
 	for (;;) {
-		/* Looked at before: what was handed over before the end is seen after it. */
+		/* Read before `filled`, so blocks passed on before the end are seen. */
 		bool is_over = __atomic_load_n(&feed->is_over, __ATOMIC_ACQUIRE) != 0;
 		if (__atomic_load_n(&shard->filled, __ATOMIC_ACQUIRE) > next)
 			return &shard->blocks[next % RING];

@@ -2,8 +2,8 @@
 #ifndef WORKLOAD_FEED_H
 #define WORKLOAD_FEED_H
 /**
- * Operations of a trace, read ahead by one thread and handed to others, each key always to
- * the same one, so that the order of a key's operations is the trace's.
+ * Distributes the operations of a trace to threads. One thread reads ahead. All operations of a
+ * key go to the same thread, so their order is that of the trace.
  */
 #include <stdbool.h>
 
@@ -12,25 +12,25 @@
 #include "workload/ops.h"
 #include "workload/trace.h"
 
-/** Bytes of a value of a trace, at most. */
+/** Maximum size of a value of a trace, in bytes. */
 #define FEED_VALUE_MAX (UINT64_C(4) << 20)
 
 struct feed;
 
-/** What a feed makes of a trace's operations. */
+/** How a feed converts operations of a trace. */
 struct feed_options {
-	struct trace_reader *reader; /* lent; used by feed_run() alone */
-	const struct ops_spec *spec; /* of bare keys' mix, and of versions; lent */
-	uint32_t shards;             /* threads that take */
+	struct trace_reader *reader; /* borrowed; used only by feed_run() */
+	const struct ops_spec *spec; /* mix of bare keys, and versions; borrowed */
+	uint32_t shards;             /* threads that take operations */
 	bool are_values_keys;        /* a value is its key's bytes */
-	bool can_scan;               /* else a scan in the trace is a failure */
-	uint64_t count;              /* operations that are read at most; 0: all */
-	/* of a key and a value that the engine takes; 0: any */
+	bool can_scan;               /* else a scan in the trace is an error */
+	uint64_t count;              /* maximum number of operations to read; 0: all */
+	/* limits of the engine; 0: any */
 	uint64_t key_size_max, value_size_max;
-	double speed; /* of the trace's times, without which it fails; 0: not honoured */
+	double speed; /* factor for the trace's times, which must exist; 0: ignore them */
 	/*
-	 * When the next operation is due, instead of those times: called once for each, in their
-	 * order, by feed_run(). NULL: no schedule
+	 * Returns the due time of the next operation, instead of the trace's times. feed_run()
+	 * calls it once for each operation, in order. NULL: no schedule.
 	 */
 	uint64_t (*next_due)(void *arg);
 	void *next_due_arg;
@@ -40,13 +40,13 @@ NB_MUST_CHECK int
 feed_new(struct feed **out, const struct feed_options *options);
 
 /**
- * Read until the trace is at its end, fails, or *halt is not 0; then the takers come to
- * their end, too. On a thread of its own.
+ * Read until the end of the trace, a failure, or until *halt is not 0; then feed_take() returns
+ * 0. Runs on its own thread.
  */
 NB_MUST_CHECK int
 feed_run(struct feed *feed, const int *halt);
 
-/** What is taken: operations, and when they are due, in ns from the trace's first. */
+/** Operations of a shard and their due times, in ns since the trace's first operation. */
 struct feed_taken {
 	struct ops_op ops[OPS_STRATUM];
 	uint64_t due_ns[OPS_STRATUM]; /* only with a speed or a schedule */
@@ -54,14 +54,14 @@ struct feed_taken {
 	struct nb_slice keys[OPS_STRATUM], values[OPS_STRATUM];
 	uint8_t *bytes; /* of values; owned */
 	size_t room;
-	void (*idle)(void *arg); /* or NULL: called every millisecond of a wait */
+	void (*idle)(void *arg); /* called every millisecond of a wait; or NULL */
 	void *idle_arg;
 };
 
 /**
- * The next operations of a shard, lent until the next call. Returns how many, 0 at the end;
- * NB_FAIL (negative): out of memory. Waits for the reader until *halt is not 0. `taken` is zero
- * at first, but for idle.
+ * Take the next operations of a shard, valid until the next call. Returns their number, 0 at
+ * the end; NB_FAIL (negative): out of memory. Waits for the reader until *halt is not 0. Zero
+ * `taken` before the first call, except for idle.
  */
 NB_MUST_CHECK int
 feed_take(struct feed *feed, uint32_t shard, struct feed_taken *taken, const int *halt);
@@ -69,7 +69,7 @@ feed_take(struct feed *feed, uint32_t shard, struct feed_taken *taken, const int
 void
 feed_taken_destroy(struct feed_taken *taken);
 
-/** Names the operations that were read: kinds, keys and sizes, in their order. */
+/** Digest of the operations read: kinds, keys and sizes, in order. */
 uint64_t
 feed_digest(const struct feed *feed);
 

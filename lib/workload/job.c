@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Jobs: create, set, delete. The table of job_keys.c says what a key means; this file has what
- * depends on more than one group.
+ * Jobs: create, set, delete. The table of job_keys.c describes each key; this file has the
+ * rules that involve several groups.
  *
- * The phase of a group is set relative to the previous group (start = together or after), so
- * that a group can be inserted without renumbering the groups after it.
+ * The phase of a group is set relative to the previous group (start = together or after), so a
+ * group can be inserted without renumbering later groups.
  *
- * A written job leaves out defaults, except for the few keys that a reader looks for first.
+ * A written job omits defaults, except for a few keys that readers look for first.
  */
 #include "workload/job.h"
 
@@ -38,7 +38,7 @@ job_name_check(const char *name)
 		(int)length, name, size - 1);
 }
 
-/** The defaults of the table: of a group, or if `is_global` of a job. */
+/** Set the table's defaults: those of a group or, if `is_global`, of a job. */
 static int
 set_defaults(void *object, bool is_global)
 {
@@ -172,7 +172,7 @@ set_start(
 	}
 	uint32_t wanted = i > 0 ? group[-1].phase + asked.phase : 0;
 	for (uint32_t step = wanted - group->phase; i < job->group_count; i++)
-		job->groups[i].phase += step; /* modulo 2^32, so a step back is one, too */
+		job->groups[i].phase += step; /* modulo 2^32, which also allows a step back */
 	return NB_OK;
 }
 
@@ -255,7 +255,7 @@ set_of_all(struct nb_job *job, const struct job_key *key, const char *value)
 	return rc;
 }
 
-/** `section` is NULL if none was named. */
+/** `section` is NULL if the assignment names none. */
 static int
 set_by_names(struct nb_job *job, const char *section, const char *name, const char *value)
 {
@@ -273,7 +273,7 @@ set_by_names(struct nb_job *job, const char *section, const char *name, const ch
 	return job_assign(job, group, key, value);
 }
 
-/** Whether it begins with "target." or "target NAME.". */
+/** Whether the text begins with "target." or "target NAME.". */
 static bool
 is_of_target(const char *text)
 {
@@ -282,7 +282,7 @@ is_of_target(const char *text)
 	return strncmp(text, word, length) == 0 && (text[length] == '.' || text[length] == ' ');
 }
 
-/** `name` is "target.KEY" or "target NAME.KEY", and is cut up. */
+/** `name` is "target.KEY" or "target NAME.KEY"; it is modified. */
 static int
 set_target(struct nb_job *job, char *name, const char *value)
 {
@@ -332,7 +332,8 @@ nb_job_add_group(struct nb_job *job, const char *name)
 {
 	if (job->group_count == 0 || job->group_count == NB_GROUPS_MAX)
 		return error_set(NB_ERR_USAGE, "a job has 1 to %u groups", NB_GROUPS_MAX);
-	struct nb_group last = job->groups[job->group_count - 1]; /* lent: the groups move */
+	/* A copy, because adding a group moves the groups. Its pointers are borrowed. */
+	struct nb_group last = job->groups[job->group_count - 1];
 	int rc = job_name_check(name);
 	if (rc == NB_OK)
 		rc = job_add_group(job, &last, name);
@@ -341,9 +342,9 @@ nb_job_add_group(struct nb_job *job, const char *name)
 	return rc;
 }
 
-/* ---- written: as a file that is read as the same job ---- */
+/* ---- writing: as a file that is read as the same job ---- */
 
-/** A line, unless it is the default. */
+/** Write a line, unless it is the default. */
 static int
 write_key(FILE *to, const struct job_key *key, const void *object, const void *defaults)
 {
@@ -373,7 +374,7 @@ write_keys(FILE *to, const void *object, const void *defaults, bool is_global, b
 	return rc;
 }
 
-/** Those of a graph are made of its file when the job is read. */
+/** Number of kinds to write. The kinds of a graph come from its file when the job is read. */
 static size_t
 own_kinds(const struct nb_job *job)
 {
@@ -383,7 +384,7 @@ own_kinds(const struct nb_job *job)
 static int
 write_group(FILE *to, const struct nb_job *job, size_t i, const struct nb_group *defaults)
 {
-	struct nb_group group = job->groups[i]; /* with its phase as the choice of `start` */
+	struct nb_group group = job->groups[i]; /* with its phase as the value of `start` */
 	group.phase = i > 0 && group.phase > job->groups[i - 1].phase;
 	int rc = job_name_check(group.name);
 	fprintf(to, "\n[%.47s]\n", group.name);

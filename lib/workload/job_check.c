@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether a job fits together. Every value of a job that was read is within its own range; a
- * job that a program made may hold anything, so ranges are checked here as well, by the same
+ * Checks that a job is consistent. Values of a job that was read are within their ranges. A job
+ * made by a program may have any values, so ranges are checked here as well, with the same
  * table.
  */
 #include "workload/job.h"
@@ -18,7 +18,7 @@
 #include "workload/source.h"
 #include "workload/tao_job.h"
 
-enum { THREADS_MAX = 1024, DECIMALS_MAX = 20 /* of a uint64_t */ };
+enum { THREADS_MAX = 1024, DECIMALS_MAX = 20 /* digits of a uint64_t */ };
 
 static int
 check_values(const void *object, bool is_global)
@@ -32,7 +32,7 @@ check_values(const void *object, bool is_global)
 	return rc;
 }
 
-/* ---- of the job ---- */
+/* ---- the job ---- */
 
 static int
 check_key_format(const struct nb_job *job)
@@ -50,7 +50,7 @@ check_key_format(const struct nb_job *job)
 	return NB_OK;
 }
 
-/* ---- of a group ---- */
+/* ---- a group ---- */
 
 static int
 check_mix(const struct nb_job *job, const struct nb_group *group)
@@ -95,7 +95,7 @@ check_mix(const struct nb_job *job, const struct nb_group *group)
 	return NB_OK;
 }
 
-/** Counters are only read and added to: their values cannot tell who wrote them. */
+/** Counters are only read and added to, because their values do not identify their writers. */
 static int
 check_counters(const struct nb_job *job, const struct nb_group *group)
 {
@@ -166,7 +166,9 @@ job_again_of(const struct nb_job *job, const struct nb_group *group)
 	return NULL;
 }
 
-/** Whether operation i of the group puts one record, which is known without the others. */
+/**
+ * Whether operation i of the group puts one record that is known without earlier operations.
+ */
 static bool
 puts_one(const struct nb_group *group)
 {
@@ -336,7 +338,7 @@ check_load(const struct nb_job *job)
 	return check_group(job, job->load);
 }
 
-/* ---- of the groups together ---- */
+/* ---- all groups ---- */
 
 static int
 check_names(const struct nb_job *job)
@@ -355,7 +357,7 @@ check_names(const struct nb_job *job)
 	return NB_OK;
 }
 
-/** Groups [first, end) are one phase. */
+/** Groups [first, end) form one phase. */
 static int
 check_phase(const struct nb_job *job, size_t first, size_t end)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The keys of jobs: one table for reading files and command lines, writing jobs, and help.
- * Defaults are texts in it, read by the same code as what a user types.
+ * The keys of jobs: one table for files, command lines, written jobs and help. Its defaults are
+ * texts, parsed by the same code as user input.
  */
 #include "workload/job.h"
 

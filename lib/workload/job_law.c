@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shares of a mix, and laws of sizes and rates, as values of the keys of jobs.
+ * Job keys for shares of a mix and for distributions of sizes and rates.
  *
- * Shares are decimals on any scale: percent, or how often each kind was counted. They
- * are kept as whole weights, all of a group on one scale, which is the smallest power of ten
- * that leaves no fraction. So 99.5 and 0.5 are 995 and 5, and counts of a trace stay what they
- * are. Rejected: doubles with a sum of 1, because a stratum of the mix would depend on rounding.
+ * Shares are decimals on any scale: percent, or counts of each kind. They are stored as integer
+ * weights. All weights of a group have the same scale, the smallest power of ten without a
+ * fraction. So 99.5 and 0.5 are 995 and 5, and counts of a trace stay unchanged. Rejected:
+ * doubles with the sum 1, because a stratum of the mix would depend on rounding.
  *
- * Sizes and rates are written as they were typed, because a reader of the job wants to see
- * the name of a histogram or a schedule that came from a file.
+ * Sizes and rates are written as they were typed, because a reader of the job wants to see the
+ * name of the histogram or schedule file.
  */
 #include "workload/job_type.h"
 
@@ -23,7 +23,7 @@ enum { SHARE_SCALE_MAX = 10000 }; /* four decimals */
 
 /* ---- shares ---- */
 
-/** In units of 1/SHARE_SCALE_MAX. */
+/** Parse a share in units of 1/SHARE_SCALE_MAX. */
 static int
 parse_share(uint64_t *out, const char *text)
 {
@@ -86,7 +86,7 @@ job_share_write(FILE *to, const struct job_key *key, const void *object)
 		fprintf(to, "%" PRIu64, fraction * 10 / scale);
 }
 
-/* ---- sizes and rates, which others parse ---- */
+/* ---- sizes and rates, parsed elsewhere ---- */
 
 int
 job_sizes_set(const struct job_key *key, void *object, const char *text)
@@ -123,7 +123,7 @@ print_sizes(FILE *to, const struct nb_sizes *sizes)
 		job_write_real(to, ",", sizes->a);
 }
 
-/** As typed, or made from sizes that a program has set. */
+/** Write the sizes as typed, or construct them from sizes that a program has set. */
 void
 job_sizes_write(FILE *to, const struct job_key *key, const void *object)
 {
@@ -135,7 +135,7 @@ job_sizes_write(FILE *to, const struct job_key *key, const void *object)
 		print_sizes(to, &job->values);
 }
 
-/** A histogram is rejected: a group owns no tables. */
+/** A histogram is rejected, because a group owns no tables. */
 static int
 check_law(const struct job_key *key, const struct nb_sizes *sizes, const char *text)
 {
@@ -148,7 +148,7 @@ check_law(const struct job_key *key, const struct nb_sizes *sizes, const char *t
 	return rc == NB_OK ? job_check_number(key, sizes->max, text) : rc;
 }
 
-/** A number, or a law of numbers. */
+/** Parse a number or a distribution of numbers. */
 static int
 parse_items(struct nb_sizes *sizes, const struct job_key *key, const char *text)
 {
@@ -238,7 +238,7 @@ job_rate_set(const struct job_key *key, void *object, const char *text)
 	return NB_OK;
 }
 
-/** As typed, or made from steps that a program has set. */
+/** Write the rate as typed, or construct it from steps that a program has set. */
 void
 job_rate_write(FILE *to, const struct job_key *key, const void *object)
 {

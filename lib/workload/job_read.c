@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Jobs from files.
+ * Reads jobs from files.
  *
- * A key that a section has twice is refused, and so is a section that comes twice: in a file of
- * some pages the first is easily overlooked. [workload] comes first, because its keys are
+ * A duplicate key in a section is rejected, and so is a duplicate section, because the first
+ * one is easily overlooked in a long file. [workload] comes first, because its keys are
  * defaults of all groups.
  *
- * A file of several presets has a section [preset NAME] before the sections of each. Its keys are
- * those of [workload], and those of the file's own [workload] are defaults of all its presets.
+ * A file of several presets has a section [preset NAME] before the sections of each preset. Its
+ * keys are those of [workload]. The keys of the file's own [workload] are defaults of all its
+ * presets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +22,17 @@
 
 struct reader {
 	struct nb_job *job;
-	const char *preset; /* that is read of a file of several; NULL: the file is one job */
-	bool is_skipped;    /* sections of another preset */
-	bool has_preset;    /* it is there */
+	/* The preset to read in a file of several; NULL: the file is one job. */
+	const char *preset;
+	bool is_skipped; /* skip the sections of another preset */
+	bool has_preset; /* the preset was found */
 	struct nb_group defaults;
 	bool is_workload;               /* the section is [workload] */
-	struct nb_group *group;         /* of the section; of [workload]: the defaults */
-	struct nb_kind *kind;           /* of the section; NULL: it is another section */
+	struct nb_group *group;         /* of the section; in [workload]: the defaults */
+	struct nb_kind *kind;           /* of the section; NULL: another section */
 	struct nb_target *target;       /* likewise */
-	struct target_spec target_keys; /* that the section has */
-	/* of each key of the section, then of each kind; 0: it is not there */
+	struct target_spec target_keys; /* keys that the section has */
+	/* line of each key, then of each kind, in the section; 0: not present */
 	size_t key_lines[JOB_KEYS_MAX + NB_KINDS_MAX];
 	size_t workload_line, load_line, group_lines[NB_GROUPS_MAX];
 };
@@ -118,7 +120,7 @@ take_target_key(struct reader *reader, const struct ini_line *line)
 	return rc == NB_OK ? job_target_set(reader->target, line->key, line->value) : rc;
 }
 
-/** [preset NAME]: more keys of [workload]. */
+/** [preset NAME]: further keys of [workload]. */
 static int
 begin_preset(struct reader *reader, const char *name)
 {
@@ -203,7 +205,7 @@ read_file(struct reader *reader, const char *path)
 	return rc;
 }
 
-/** `path` NULL: no file; `preset`: the one to read of a file of several, or NULL. */
+/** `path` NULL: no file; `preset`: the preset to read in a file of several, or NULL. */
 static int
 read_job(struct nb_job **out, const char *name, const char *path, const char *preset)
 {

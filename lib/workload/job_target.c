@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sections [target] of a job: lines that are checked here, and read where a server is started. */
+/* Sections [target] of a job. The lines are checked here and used when a server is started. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ job_target_find(const struct nb_job *job, const char *name)
 	return NULL;
 }
 
-/** Lines that come later replace those before them. */
+/** A later line replaces earlier ones of the same key. */
 int
 job_target_set(struct nb_target *target, const char *key, const char *value)
 {

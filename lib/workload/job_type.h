@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the types of the keys of jobs have in common, and the functions of those in job_law.c.
- * Each type reads a text into a field of `object`, a job or a group, and writes it back.
+ * Types of job keys: common functions, and the functions of the types in job_law.c. Each type
+ * parses a text into a field of `object`, a job or a group, and writes it back.
  */
 #ifndef WORKLOAD_JOB_TYPE_H
 #define WORKLOAD_JOB_TYPE_H
@@ -12,11 +12,11 @@
 
 /* ---- for every type ---- */
 
-/** Of 32 or 64 bits. */
+/** Read a field of 32 or 64 bits. */
 uint64_t
 job_load(const struct job_key *key, const void *object);
 
-/** Whether it is within the key's range; NB_ERR_USAGE, with `text` as what was typed. */
+/** Check the key's range; NB_ERR_USAGE, with `text` as the typed value. */
 NB_MUST_CHECK int
 job_check_number(const struct job_key *key, uint64_t number, const char *text);
 
@@ -32,7 +32,7 @@ job_number_write(FILE *to, const struct job_key *key, const void *object);
 void
 job_write_real(FILE *to, const char *before, double real);
 
-/** In the largest unit that leaves no fraction. */
+/** In the largest unit without a fraction. */
 void
 job_write_duration(FILE *to, uint64_t ns);
 
@@ -40,7 +40,7 @@ job_write_duration(FILE *to, uint64_t ns);
 NB_MUST_CHECK int
 job_replace_text(char **field, const char *text);
 
-/** From what was asked for, and whether there is a rate. */
+/** Set group->arrivals from arrivals_asked and the rate. */
 void
 job_settle_arrivals(struct nb_group *group);
 

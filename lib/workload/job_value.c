@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Values of the keys of jobs, read from text into their fields and written back. A refused text
- * leaves the field as it was.
+ * Values of job keys, parsed from text into their fields and written back. Rejected text leaves
+ * the field unchanged.
  *
- * Numbers are written whole and not rounded to a suffix, reals with as many digits as bring them
- * back.
+ * Numbers are written exactly, not rounded to a suffix; reals with as many digits as needed to
+ * restore them.
  */
 #include "workload/job_type.h"
 
@@ -18,9 +18,9 @@
 #include "workload/tao_job.h"
 
 enum {
-	CPU_MAX = 1023, /* of glibc's cpu_set_t */
-	WORDS_MAX = 16, /* of a choice */
-	WORD_SIZE = 128 /* of all words of a choice */
+	CPU_MAX = 1023, /* limit of glibc's cpu_set_t */
+	WORDS_MAX = 16, /* maximum for a choice */
+	WORD_SIZE = 128 /* bytes of all words of a choice */
 };
 
 static bool
@@ -156,7 +156,7 @@ write_time(FILE *to, const struct job_key *key, const void *object)
 static int
 check_real(const struct job_key *key, double real, const char *text)
 {
-	if (real >= key->real_min && real <= key->real_max) /* not NaN */
+	if (real >= key->real_min && real <= key->real_max) /* false for NaN */
 		return NB_OK;
 	char min[32], max[32];
 	job_value_real_text(min, sizeof(min), key->real_min);
@@ -223,7 +223,7 @@ write_range(FILE *to, const struct job_key *key, const void *object)
 		fprintf(to, "..%" PRIu64, range[1]);
 }
 
-/** "10s" is a time and "10k" a count: no suffix is both. */
+/** "10s" is a time and "10k" a count: no suffix belongs to both. */
 static int
 set_warmup(const struct job_key *key, void *object, const char *text)
 {
@@ -252,7 +252,7 @@ write_warmup(FILE *to, const struct job_key *key, const void *object)
 
 /* ---- words and texts ---- */
 
-/** Cut up key->said.choices, in `text`; how many there are. */
+/** Split key->said.choices, copied to `text`; returns the number of words. */
 static size_t
 words_of(const struct job_key *key, char text[WORD_SIZE], const char *words[WORDS_MAX])
 {
@@ -294,7 +294,7 @@ write_choice(FILE *to, const struct job_key *key, const void *object)
 	print_choice(to, key, job_load(key, object));
 }
 
-/** The arrivals that were asked for hold if there is a rate. */
+/** arrivals_asked applies if there is a rate. */
 void
 job_settle_arrivals(struct nb_group *group)
 {
@@ -324,7 +324,7 @@ check_choice(const struct job_key *key, const void *object)
 		: error_set(NB_ERR_USAGE, "unknown choice %" PRIu64, choice);
 }
 
-/** What was asked for, also if there is no rate. */
+/** Write the requested arrivals, even without a rate. */
 static void
 write_arrivals(FILE *to, const struct job_key *key, const void *object)
 {
@@ -376,7 +376,7 @@ write_prefix(FILE *to, const struct job_key *key, const void *object)
 	fprintf(to, "%.*s", (int)key->width, (char *)job_field(key, object));
 }
 
-/** One CPU of a list; returns what follows it, or NULL. */
+/** Parse one CPU of a list; returns the rest, or NULL. */
 static const char *
 scan_cpu(const char *text, unsigned *out)
 {
@@ -509,7 +509,8 @@ job_latency_text(uint32_t latency, char text[JOB_LATENCY_SIZE])
 static const struct {
 	int (*set)(const struct job_key *key, void *object, const char *text);
 	void (*write)(FILE *to, const struct job_key *key, const void *object);
-	int (*check)(const struct job_key *key, const void *object); /* NULL: all are good */
+	/* NULL: any value is valid. */
+	int (*check)(const struct job_key *key, const void *object);
 } types[] = {
 	[JOB_COUNT] = {set_number, job_number_write, job_number_check},
 	[JOB_BYTES] = {set_number, job_number_write, job_number_check},
@@ -531,7 +532,8 @@ static const struct {
 	[JOB_SHARD] = {set_shard, write_shard, check_shard},
 	[JOB_GRAPH] = {set_graph, write_text},
 	[JOB_DEGREE] = {job_degree_set, job_degree_write},
-	[JOB_START] = {set_choice, write_choice}, /* then a phase, of which any is good */
+	[JOB_START] = {set_choice,
+		write_choice}, /* later a phase, of which any value is valid */
 };
 
 int

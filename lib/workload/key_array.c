@@ -2,14 +2,14 @@
 /*
  * A file of keys as an array.
  *
- * The keys are those of a key file of 8-byte keys, which keyspace.c maps, and the operations those
- * of ops.c in the order of the file: so operation i is a function of i and the file alone, and
- * the stream is the same for any number of threads. Each thread takes strata of OPS_STRATUM keys in
- * turn, 512 bytes of the file. Rejected: a slice of the file for each thread, since then the
- * operations that a bounded run does would depend on the number of threads.
+ * keyspace.c maps the file as a key file with 8-byte keys, and ops.c makes the operations in
+ * the order of the file. So operation i is a function of i and the file alone, and the stream
+ * is the same for any number of threads. Threads take strata of OPS_STRATUM keys, 512 bytes of
+ * the file, in turn. Rejected: one slice of the file per thread, because the operations of a
+ * limited run would then depend on the number of threads.
  *
- * A key may stand in the file more than once, so that several threads go to it: what one of them
- * has put last is judged as of key files that have duplicates (verify.c).
+ * A key may occur several times in the file, so several threads may use it. The last value of
+ * such a key is verified as for key files with duplicates (verify.c).
  */
 #include "workload/key_array.h"
 
@@ -78,7 +78,7 @@ array_open(struct array *array, struct ops_spec *spec, const struct nb_trace_opt
 	array->job.records = array->job.space = count;
 	array->job.key_format = NB_KEY_FILE;
 	array->job.key_size = KEY_SIZE;
-	array->job.keys_path = (char *)(uintptr_t)options->path; /* lent */
+	array->job.keys_path = (char *)(uintptr_t)options->path; /* borrowed */
 	array->group.distribution = NB_DIST_SEQUENTIAL;
 	rc = keyspace_create(&array->keys, &array->job, count);
 	if (rc == NB_OK)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The key file: mapping one, making one.
+ * Maps and makes key files.
  *
- * Keys are raw bytes of one size, so `dd if=/dev/urandom` makes a good file, too. The keys made
- * here are all different, because a duplicate silently turns a put into an overwrite. The first
- * 8 bytes of key i (all of a shorter key) are a bijection of i, so they cannot collide; the other
- * bytes are hashed from them.
+ * Keys are raw bytes of one size, so `dd if=/dev/urandom` makes a valid file, too. The keys
+ * made here are distinct, because a duplicate silently turns a put into an overwrite. The first
+ * 8 bytes of key i (all of a shorter key) are a bijection of i, so they cannot collide. The
+ * other bytes are hashed from them.
  *
- * The bijection on b bits alternates x ^= x >> b/2 with multiplication by an odd number mod 2^b,
- * each invertible; the multipliers are splitmix64's (Steele, Lea, Flood, OOPSLA 2014). The seed
- * determines the order, and consecutive keys of the file are not near each other.
+ * The bijection on b bits alternates x ^= x >> b/2 with multiplication by an odd number mod
+ * 2^b; both are invertible. The multipliers are splitmix64's (Steele, Lea, Flood, OOPSLA 2014).
+ * The seed determines the order. Consecutive keys of the file are not near each other.
  */
 #include "workload/keys.h"
 
@@ -114,7 +114,7 @@ keys_forget(const struct keys *keys, uint64_t begin, uint64_t end)
 		madvise((uint8_t *)keys->data + from, to - from, MADV_DONTNEED);
 }
 
-/** Bits that make a key unique: all of it, but at most 64. */
+/** Number of bits that make a key unique: all of its bits, at most 64. */
 static unsigned
 key_bits(uint64_t key_size)
 {
@@ -139,7 +139,7 @@ permute(uint64_t x, unsigned bits)
 	return x ^ x >> (bits / 2);
 }
 
-/** The key that belongs to place i; `offset` is where the seed begins. */
+/** Make the key of position i; the seed determines `offset`. */
 static void
 make_key(uint8_t *out, uint64_t key_size, uint64_t offset, uint64_t i)
 {
@@ -153,7 +153,7 @@ make_key(uint8_t *out, uint64_t key_size, uint64_t offset, uint64_t i)
 	}
 }
 
-/* ---- whether a file has such keys ---- */
+/* ---- detection of such files ---- */
 
 /** The inverse of permute(), with the inverses of its factors. */
 static uint64_t
@@ -164,7 +164,7 @@ permute_back(uint64_t x, unsigned bits)
 	return (rng_unshift(x, bits / 2) * 0xf1de83e19937733du) & mask_of(bits);
 }
 
-/** The place that make_key() had for a key that begins so. */
+/** The position for which make_key() makes a key that begins with `head`. */
 static uint64_t
 place_of(uint64_t head, uint64_t offset, unsigned bits)
 {
@@ -181,9 +181,9 @@ read_head(const uint8_t *key, uint64_t key_size)
 }
 
 /**
- * Other bytes, or keys of another seed, would have places up to 2^bits. Each of the first keys
- * that has a new place inside this file tells log2(2^bits / count) bits; enough keys are looked
- * at for an error of 1 in 2^64.
+ * Bytes of another origin, or keys of another seed, would have positions up to 2^bits. Each of
+ * the first keys with a new position inside the file gives log2(2^bits / count) bits of
+ * evidence. Enough keys are checked for an error probability of 2^-64.
  */
 static bool
 are_short_keys(const uint8_t *begin, size_t size, uint64_t file_size, uint64_t key_size,
@@ -219,7 +219,7 @@ keys_are_made(const void *begin, size_t size, uint64_t file_size, uint64_t seed)
 	}
 	if (size < 16)
 		return false;
-	/* of a longer key, the word after the head tells the seed */
+	/* in a longer key, the word after the head determines the seed */
 	uint64_t head = read_head(bytes, 8);
 	memcpy(&word, bytes + 8, 8);
 	return place_of(head, (splitmix64_unmix(word) - 0x9e3779b97f4a7c15u) ^ head, 64) <

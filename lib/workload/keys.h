@@ -6,7 +6,7 @@
 
 #include <mininb/mininb.h>
 
-/** Read by any number of threads; opened, surveyed and closed by one. */
+/** Any thread may read it; one thread opens, surveys and closes it. */
 struct keys {
 	const uint8_t *data;
 	uint64_t key_size;
@@ -16,8 +16,8 @@ struct keys {
 };
 
 /**
- * Map the file. It must hold `count` whole keys; the text of the failure says
- * how many there are and which command makes more.
+ * Map the file, which must contain at least `count` whole keys. The text of a failure has their
+ * number and the command that makes more.
  */
 NB_MUST_CHECK int
 keys_open(struct keys *keys, const char *path, uint64_t key_size, uint64_t count);
@@ -32,42 +32,42 @@ keys_get(const struct keys *keys, uint64_t i)
 }
 
 /**
- * Let the memory go that maps keys [begin, end), which is page cache and comes
- * back when it is touched. Any thread.
+ * Release the mapped memory of keys [begin, end). It is page cache and is mapped again when it
+ * is accessed. Any thread.
  */
 void
 keys_forget(const struct keys *keys, uint64_t begin, uint64_t end);
 
 /**
- * Whether a file of `file_size` bytes that begins with `size` bytes at `begin` holds keys that
- * nb_keys_make() made, shuffled or not: of 16 bytes and more with any seed, below with `seed`.
+ * Whether nb_keys_make() made a file of `file_size` bytes whose first `size` bytes are at
+ * `begin`. The keys may be shuffled. `seed` matters only for keys of less than 16 bytes.
  */
 bool
 keys_are_made(const void *begin, size_t size, uint64_t file_size, uint64_t seed);
 
-/** What keys_survey() finds. */
+/** Results of keys_survey(). */
 struct keys_facts {
-	uint64_t hash;       /* XXH3-64 of all the keys' bytes in their order */
-	uint64_t duplicates; /* keys that are equal to one before them */
-	bool is_estimate;    /* of duplicates: counted in a part of the keys and scaled */
-	uint64_t looked;     /* keys in which they were counted: all, or that part */
+	uint64_t hash;       /* XXH3-64 of the bytes of all keys in order */
+	uint64_t duplicates; /* keys equal to an earlier one */
+	bool is_estimate;    /* duplicates were counted in a part of the keys and scaled */
+	uint64_t looked;     /* number of keys in which duplicates were counted */
 };
 
-/* How often the file is read. Duplicates are counted exactly in up to 1.3 million keys for each. */
+/* Number of passes over the file. Each allows an exact count for 1.3 million keys. */
 enum { KEYS_QUICK = 1, KEYS_EXACT = 8 };
 
 /**
- * Look at all keys, at most `passes_max` times; see keys_survey.c. The hash is that of all
- * keys, whatever the number of passes.
+ * Read all keys in at most `passes_max` passes; see keys_survey.c. The hash covers all keys for
+ * any number of passes.
  */
 NB_MUST_CHECK int
 keys_survey(const struct keys *keys, struct keys_facts *facts, uint32_t passes_max,
 	nb_progress_fn progress, void *progress_arg);
 
-/** What nb_keys_shuffle() takes into memory at a time. */
+/** Maximum bytes that nb_keys_shuffle() has in memory. */
 #define KEYS_BUCKET_BYTES ((uint64_t)128 << 20)
 
-/** nb_keys_shuffle() with another size of its buckets. */
+/** nb_keys_shuffle() with another size of buckets. */
 NB_MUST_CHECK int
 keys_shuffle(const char *path, uint64_t key_size, uint64_t count, uint64_t seed,
 	uint64_t bucket_bytes, nb_progress_fn progress, void *progress_arg);

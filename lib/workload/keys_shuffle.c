@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A random order for the first keys of a file.
+ * Shuffles the first keys of a file.
  *
- * Fisher and Yates' shuffle (Knuth, TAOCP 2, 3.4.2 P) with an unbiased bounded
- * draw. In place in a mapped file it would touch pages at random and, killed
- * between the two halves of a swap, lose a key; so the result is written aside.
- * A file of more than KEYS_BUCKET_BYTES (keys.h) is first dealt into buckets that fit, each
- * key to a bucket drawn at random, and each bucket is then shuffled in memory:
- * that is as uniform (Rao 1961; Sandelius 1962), and reads and writes in long
- * runs. The bucket of key i is drawn twice from the same generator, once to
- * know how large the buckets get and once to fill them.
+ * It uses the Fisher-Yates shuffle (Knuth, TAOCP 2, 3.4.2 P) with unbiased bounded draws. In
+ * place, it would access random pages of the mapped file, and a kill between the two halves of
+ * a swap would lose a key. So the result is written to a temporary file. If the file exceeds
+ * KEYS_BUCKET_BYTES (keys.h), each key is first dealt into a random bucket that fits into
+ * memory, and each bucket is then shuffled. The result is as uniform (Rao 1961; Sandelius
+ * 1962), and I/O is sequential. The bucket of key i is drawn twice from the same generator:
+ * once to compute the sizes of the buckets, once to fill them.
  */
 #include <stdbool.h>
 #include <errno.h>
@@ -26,20 +25,20 @@
 #include "workload/keys.h"
 
 enum {
-	BUFFER_BYTES = 64 << 10, /* of each bucket while dealing, at most */
+	BUFFER_BYTES = 64 << 10, /* maximum buffer of a bucket during dealing */
 	COPY_BYTES = 1 << 20,
 	BEGIN_BYTES = 4096, /* enough to recognise keys that nb_keys_make() made */
-	/* what lies between two looks at the stop flag, at most: milliseconds of either */
+	/* maximum work between two checks of the stop flag: some milliseconds */
 	LOOK_KEYS = 1 << 16,
 	LOOK_BYTES = 4 << 20
 };
 
 struct bucket {
-	uint64_t begin; /* first key of it in the new file */
+	uint64_t begin; /* its first key in the new file */
 	uint64_t size;  /* keys */
-	uint64_t dealt; /* keys written or in the buffer */
+	uint64_t dealt; /* keys written or buffered */
 	uint64_t buffered;
-	uint8_t *buffer; /* of shuffle->room keys */
+	uint8_t *buffer; /* shuffle->room keys */
 };
 
 struct shuffle {
@@ -49,13 +48,13 @@ struct shuffle {
 	uint64_t bucket_bytes; /* expected; a bucket varies by the root of its keys */
 	struct bucket *buckets;
 	uint64_t bucket_count;
-	uint8_t *buffers; /* of all buckets: together no more than one bucket */
-	uint64_t room;    /* keys of one; 0: too many buckets or too large keys for any */
+	uint8_t *buffers; /* of all buckets: together at most one bucket */
+	uint64_t room;    /* keys in a buffer; 0: too many buckets or too large keys for any */
 	uint64_t look_keys;
 	struct progress progress;
 };
 
-/** Each key counts twice: dealt, mixed. */
+/** Each key counts twice: dealt and shuffled. */
 static int
 report(const struct shuffle *shuffle, uint64_t done)
 {
@@ -140,7 +139,7 @@ swap_keys(uint8_t *a, uint8_t *b, uint64_t size)
 	}
 }
 
-/** Fisher-Yates over `size` keys; `done` is for the progress. */
+/** Fisher-Yates shuffle of `size` keys; `done` is for the progress. */
 static int
 mix(struct shuffle *shuffle, struct rng *rng, uint8_t *data, uint64_t size, uint64_t done)
 {
@@ -185,7 +184,7 @@ mix_buckets(struct shuffle *shuffle)
 		return error_set(NB_FAIL, "%s: out of memory for %llu bytes",
 			shuffle->keys.path, (unsigned long long)(largest * key_size));
 	struct rng rng;
-	rng_create(&rng, ~shuffle->seed); /* not the stream that dealt */
+	rng_create(&rng, ~shuffle->seed); /* another stream than for dealing */
 	int rc = NB_OK;
 	for (uint64_t b = 0; b < shuffle->bucket_count && rc == NB_OK; b++) {
 		const struct bucket *bucket = &shuffle->buckets[b];
@@ -218,7 +217,7 @@ make_buckets(struct shuffle *shuffle)
 	return NB_OK;
 }
 
-/** Copy what follows the keys that are shuffled. */
+/** Copy the bytes after the shuffled keys. */
 static int
 copy_rest(struct shuffle *shuffle, int fd, uint64_t begin, uint64_t end)
 {
@@ -252,7 +251,7 @@ shuffle_aside(struct shuffle *shuffle, int fd, uint64_t file_size)
 		size_buckets(shuffle);
 		rc = deal(shuffle);
 	}
-	free(shuffle->buffers); /* mixing needs the memory */
+	free(shuffle->buffers); /* the shuffle needs the memory */
 	if (rc == NB_OK)
 		rc = mix_buckets(shuffle);
 	if (rc == NB_OK)
@@ -261,7 +260,7 @@ shuffle_aside(struct shuffle *shuffle, int fd, uint64_t file_size)
 	return rc;
 }
 
-/** A user's file stays a user's file when it is shuffled: `keys` must not replace it. */
+/** A shuffled file keeps its origin, because `keys` must not replace a user's file. */
 static bool
 is_made_by_us(const struct shuffle *shuffle, int fd, uint64_t file_size)
 {

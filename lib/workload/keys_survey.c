@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What must be known of the keys before a run: the hash that names the stream,
- * and how many of them are repeated, since a put of a repeated key overwrites
- * and a delete of one finds nothing.
+ * Computes facts about the keys before a run: the hash that identifies the stream, and the
+ * number of duplicates. A put of a duplicate key overwrites, and a delete of one finds nothing.
  *
- * Duplicates are counted by 64-bit hashes in a table of bounded size: the keys
- * are split by their hash into parts that fit, one pass over the file for each.
- * If there are more parts than passes, only that many are looked at and the count is
- * scaled, and called an estimate; a key that fills its part shows in how many keys were
- * looked at, and then the different ones are scaled instead. So memory does not
- * grow with the number of keys. A run takes one pass, and of more keys than fit a small
- * sample, since a run of an engine that does nothing takes only 40 ns for each: eight
- * passes took three times as long as such a run. Wrong by hash collisions: for 10^8 keys one
- * would be seen with a chance of 3 in 10^4 (n^2 / 2^65).
+ * Duplicates are counted by 64-bit hashes in a table of bounded size. The keys are split by
+ * their hash into parts that fit, with one pass over the file for each part. If there are more
+ * parts than passes, only some parts are counted and the result is scaled, as an estimate. A
+ * key that occurs very often in its part changes the number of keys counted; then the number of
+ * distinct keys is scaled instead. So memory does not grow with the number of keys.
+ *
+ * A run takes one pass, on a small sample if the keys do not fit. A run of an engine that does
+ * nothing takes only 40 ns for each key, and eight passes took three times as long. Hash
+ * collisions are an error: for 10^8 keys, one occurs with the probability 3 in 10^4 (n^2 /
+ * 2^65).
  */
 #include "workload/keys.h"
 
@@ -26,9 +26,9 @@
 #include "base/progress.h"
 
 enum {
-	SLOTS_MAX = 1 << 21,          /* 16 MiB, reached from 0.7 million keys on */
+	SLOTS_MAX = 1 << 21,          /* 16 MiB, reached at 0.7 million keys */
 	PART_MAX = SLOTS_MAX / 8 * 5, /* expected keys of a part: a table 5/8 full */
-	SAMPLE_MAX = 1 << 17, /* of a single pass that cannot count all: a table of 2 MiB */
+	SAMPLE_MAX = 1 << 17, /* if a single pass cannot count all keys: a table of 2 MiB */
 	FULL_NUM = 7,
 	FULL_DEN = 8, /* a fuller table ends its pass */
 	CHUNK_BYTES = 4 << 20
@@ -39,9 +39,9 @@ struct survey {
 	uint64_t *slots; /* hashes; 0 is an empty slot */
 	uint64_t slot_mask, slots_used;
 	uint64_t parts, passes;
-	uint64_t looked; /* keys of the parts so far */
+	uint64_t looked; /* keys counted in the parts so far */
 	uint64_t duplicates;
-	bool is_cut; /* a table got too full */
+	bool is_cut; /* a table became too full */
 	struct progress progress;
 };
 
@@ -88,7 +88,9 @@ count_chunk(struct survey *survey, uint64_t begin, uint64_t end, uint64_t part)
 	}
 }
 
-/** One pass over the file: the keys of one part, and in the first one the hash of all bytes. */
+/**
+ * One pass over the file: counts the keys of one part; the first pass also hashes all bytes.
+ */
 static int
 pass(struct survey *survey, uint64_t part, XXH3_state_t *state)
 {
@@ -112,9 +114,9 @@ pass(struct survey *survey, uint64_t part, XXH3_state_t *state)
 }
 
 /**
- * Duplicates among all keys, from those of some parts. A part is a sample of the different
- * keys. Of the keys it is one only if none stands for very many of them: the number looked
- * at tells, which else is off by chance alone, 6 standard deviations at most.
+ * Estimate the duplicates among all keys from some parts. A part is a sample of the distinct
+ * keys. It is a sample of all keys only if none of them occurs very often. The number of keys
+ * counted shows that: otherwise it deviates only by chance, at most 6 standard deviations.
  */
 static uint64_t
 scale_up(const struct survey *survey)

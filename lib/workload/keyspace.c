@@ -2,19 +2,19 @@
 /*
  * Record numbers and keys.
  *
- * The order turns a number into another one, and the format writes that down. The hashed order
- * is the mixer of splitmix64 on a number that the seed has moved: a bijection, so no two records
- * have the same key, and because it can be inverted, a key that an engine returns tells its
- * record without a table. For keys of less than 8 bytes it is a bijection of as many bits as
- * they have: multiplication by odd numbers and xor with higher bits. The bytes of a longer raw
- * key after its first 8 are hashed from those.
+ * The order maps a number to another one, and the format writes it as a key. The hashed order
+ * adds the seed's salt to the number and applies the mixer of splitmix64. That is a bijection,
+ * so no two records have the same key. It can be inverted, so a key from an engine identifies
+ * its record without a table. For keys of less than 8 bytes it is a bijection of their number
+ * of bits, by multiplications with odd numbers and xors with higher bits. In a longer raw key,
+ * the bytes after the first 8 are hashed from those.
  *
- * The ycsb order is the hash by which YCSB names its records, for runs beside it on the same
- * keys. It drops the sign, so two numbers can have one key (a chance of 5 in 10^4 that there are
- * two such among 10^8), and it cannot be inverted.
+ * The ycsb order is YCSB's hash of record numbers, for comparisons on the same keys. It drops
+ * the sign, so two numbers may have the same key (the probability of a collision among 10^8 is
+ * 5 in 10^4), and it cannot be inverted.
  *
- * A format that cannot tell its records apart would make a run wrong, because an insert would be
- * an update. Such a keyspace is refused.
+ * A format that maps two records to one key would make a run wrong, because an insert would be
+ * an update. Such a keyspace is rejected.
  */
 #include "workload/keyspace.h"
 
@@ -49,7 +49,7 @@ keyspace_ycsb_hash(uint64_t number)
 	return ycsb_hash(number);
 }
 
-/* ---- orders, and back ---- */
+/* ---- orders and their inverses ---- */
 
 static uint64_t
 mask_of(unsigned bits)
@@ -57,7 +57,7 @@ mask_of(unsigned bits)
 	return UINT64_MAX >> (64 - bits);
 }
 
-/** A bijection of numbers of 8..56 bits, that of keys.c with the seed's salt within. */
+/** A bijection of numbers of 8..56 bits: that of keys.c with the seed's salt. */
 static uint64_t
 permute(uint64_t x, unsigned bits, uint64_t salt)
 {
@@ -92,7 +92,7 @@ unpermute(uint64_t x, unsigned bits, uint64_t salt)
 	return x;
 }
 
-/** The number that is written down; `bits` and `salt` are the keyspace's. */
+/** The number to write; `bits` and `salt` are the keyspace's. */
 static inline uint64_t
 in_order(uint32_t order, uint32_t bits, uint64_t salt, uint64_t number)
 {
@@ -112,7 +112,7 @@ out_of_order(const struct keyspace *space, uint64_t written)
 				: splitmix64_unmix(written) - space->salt;
 }
 
-/* ---- formats, and back ---- */
+/* ---- formats and their inverses ---- */
 
 /** The last `size` bytes of the number, big-endian. */
 static inline void
@@ -144,12 +144,12 @@ put_raw(uint32_t order, uint64_t salt, size_t size, uint64_t written, uint8_t *o
 	}
 	uint64_t word = __builtin_bswap64(written), at = 8;
 	memcpy(out, &word, 8);
-	uint64_t state = written ^ salt; /* of what follows the first 8 bytes */
+	uint64_t state = written ^ salt; /* generates the bytes after the first 8 */
 	for (; at + 8 <= size; at += 8) {
 		word = splitmix64_next(&state);
 		memcpy(out + at, &word, 8);
 	}
-	if (at < size) { /* whole words, the last one over the end of that before */
+	if (at < size) { /* write whole words; the last one overlaps the previous one */
 		unsigned over = 8 * (unsigned)(size - at);
 		word = word >> over | splitmix64_next(&state) << (64 - over);
 		memcpy(out + size - 8, &word, 8);
@@ -162,7 +162,7 @@ put_text(const struct keyspace *space, uint64_t written, uint8_t *out)
 {
 	uint32_t prefix = space->prefix_size, digits = decimal_digits(written);
 	digits = digits > space->digits ? digits : space->digits;
-	/* as a rule one store, of which the digits are written over what is too much */
+	/* usually one store; the digits overwrite its excess */
 	if (prefix <= 8 && prefix + digits >= 8)
 		memcpy(out, space->prefix, 8);
 	else
@@ -171,7 +171,7 @@ put_text(const struct keyspace *space, uint64_t written, uint8_t *out)
 	return prefix + (size_t)digits;
 }
 
-/** Whether put_raw() of the number makes these bytes. */
+/** Whether put_raw() of the number writes these bytes. */
 static bool
 is_raw(const struct keyspace *space, uint64_t written, const uint8_t *in)
 {
@@ -188,7 +188,7 @@ is_raw(const struct keyspace *space, uint64_t written, const uint8_t *in)
 	return true;
 }
 
-/** The number in a text key; false if there is none. */
+/** Parse the number in a text key; false if it is invalid. */
 static bool
 get_text(const struct keyspace *space, struct nb_slice key, uint64_t *written)
 {
@@ -201,7 +201,7 @@ get_text(const struct keyspace *space, struct nb_slice key, uint64_t *written)
 			return false;
 		*written = *written * 10 + digit;
 	}
-	/* written in one way only: no zeros in front except for the width */
+	/* unique spelling: no leading zeros except for the width */
 	return key.size >= prefix + (size_t)space->digits &&
 		memcmp(in, space->prefix, prefix) == 0 &&
 		(key.size == prefix + (size_t)space->digits || in[prefix] != '0');
@@ -222,7 +222,7 @@ keyspace_key(const struct keyspace *space, uint64_t number, uint8_t *out)
 		return put_text(space, written, out);
 	if (keyspace_is_words(space))
 		return keyspace_put_words(space, written, out);
-	/* be64 is raw of 8 bytes */
+	/* be64 is a raw key of 8 bytes */
 	return put_raw(space->order, space->salt, space->key_size, written, out);
 }
 
@@ -251,18 +251,18 @@ keyspace_number(const struct keyspace *space, struct nb_slice key, uint64_t *num
 	return *number < space->numbers;
 }
 
-/* ---- many at once ---- */
+/* ---- several keys at once ---- */
 
 /**
- * With constant order, bits and size the switches are none. `size` is of raw keys; 0: they are
- * texts, whose sizes are written to `slices`.
+ * Constant order, bits and size remove the branches. `size` is of raw keys; 0: text keys, whose
+ * sizes are written to `slices`.
  */
 static inline __attribute__((always_inline)) void
 keys_of(const struct keyspace *space, uint32_t order, uint32_t bits, size_t size,
 	const uint64_t *numbers, uint32_t count, uint8_t *out, size_t stride,
 	struct nb_slice *slices)
 {
-	uint64_t salt = space->salt; /* in a register: a byte of `out` could change it */
+	uint64_t salt = space->salt; /* in a register, because a byte of `out` could alias it */
 	for (uint32_t i = 0; i < count; i++) {
 		uint8_t *key = out + i * stride;
 		uint64_t written = in_order(order, bits, salt, numbers[i]);
@@ -273,7 +273,7 @@ keys_of(const struct keyspace *space, uint32_t order, uint32_t bits, size_t size
 	}
 }
 
-/** Loops of their own for texts and for the sizes that are asked most; not for keys of a file. */
+/** Separate loops for text keys and the most frequent sizes; not for keys of a file. */
 static inline __attribute__((always_inline)) void
 keys_in_order(const struct keyspace *space, uint32_t order, uint32_t bits,
 	const uint64_t *numbers, uint32_t count, uint8_t *out, size_t stride,
@@ -315,7 +315,7 @@ keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t co
 #undef IN
 }
 
-/** memcpy of the sizes that matter is then a load and a store. */
+/** With a constant size, memcpy is a load and a store. */
 static inline void
 copy_keys(const uint8_t *from, uint32_t count, uint8_t *out, size_t stride, size_t size)
 {
@@ -344,7 +344,7 @@ keyspace_copy(const struct keyspace *space, uint64_t first, uint32_t count, uint
 		copy_keys(from, count, out, stride, space->key_size);
 }
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 static int
 set_size(struct keyspace *space, uint64_t key_size)
@@ -378,7 +378,7 @@ create_raw(struct keyspace *space, uint64_t key_size)
 	return NB_OK;
 }
 
-/** The longest number decides: of hashes, all that there may be. */
+/** The longest number decides; for hashed numbers, the longest possible one. */
 static int
 create_text(struct keyspace *space, const struct nb_job *job)
 {
@@ -409,7 +409,7 @@ create_file(struct keyspace *space, const struct nb_job *job)
 	if (rc != NB_OK)
 		return rc;
 	rc = keys_open(&space->file, job->keys_path, job->key_size, space->numbers);
-	if (rc == NB_OK) /* records are asked for in any order, not as the file has them */
+	if (rc == NB_OK) /* records are used in any order, not in that of the file */
 		madvise((void *)space->file.data, space->file.mapped_size, MADV_NORMAL);
 	return rc;
 }
@@ -487,9 +487,9 @@ keyspace_destroy(struct keyspace *space)
 	*space = (struct keyspace){0};
 }
 
-/* ---- its name in a digest ---- */
+/* ---- digest ---- */
 
-/** A pass over all keys, 4 MiB at a time so as not to keep them in memory. */
+/** One pass over all keys, in chunks of 4 MiB that are then released from memory. */
 static uint64_t
 hash_file(const struct keyspace *space)
 {
@@ -507,7 +507,7 @@ hash_file(const struct keyspace *space)
 	return XXH3_64bits_digest(&state);
 }
 
-/** What has no part in the bytes is left out, as the seed is of ordered keys. */
+/** Excludes settings without effect on the bytes, for example the seed of ordered keys. */
 uint64_t
 keyspace_hash(const struct keyspace *space)
 {

@@ -2,10 +2,10 @@
 /*
  * Keys that begin with one of several words, and keys of letters.
  *
- * Of W words, number n is the word n mod W and then n / W in decimal, so neighbouring numbers have
- * different words and each word has as many keys. A key is reversible, because no word ends in a
- * digit and none begins another one. Letters are n in base 26, the first letter the highest digit,
- * so their order is that of the numbers.
+ * With W words, number n becomes word n mod W, followed by n / W in decimal. So consecutive
+ * numbers have different words, and each word has equally many keys. A key is reversible,
+ * because no word ends in a digit or is the beginning of another one. Letters are n in base 26,
+ * most significant first, so the order of keys is that of the numbers.
  */
 #include "workload/keyspace_words.h"
 
@@ -16,7 +16,7 @@
 
 enum { LETTERS = 26 };
 
-/** Where word `index` begins; its size, 0 if the words end before. */
+/** Find the start of word `index`; returns its size, 0 if it does not exist. */
 static uint32_t
 word_at(const struct keyspace *space, uint32_t index, const char **word)
 {
@@ -30,7 +30,7 @@ word_at(const struct keyspace *space, uint32_t index, const char **word)
 	return (uint32_t)((bar != NULL ? bar : end) - at);
 }
 
-/** Whether keys of two words can be the same. */
+/** Whether two words can produce the same key. */
 static bool
 collide(const struct keyspace *space, uint32_t a, uint32_t b)
 {
@@ -90,7 +90,7 @@ create_words(struct keyspace *space, const struct nb_job *job)
 static int
 create_letters(struct keyspace *space, const struct nb_job *job)
 {
-	uint64_t least = 1; /* of the numbers that are too many */
+	uint64_t least = 1; /* the smallest number that is too large; 0: above 64 bits */
 	if (job->key_size == 0 || job->key_size > NB_KEY_SIZE_MAX)
 		return error_set(NB_ERR_USAGE, "keys of %llu letters: a key has 1..%u",
 			(unsigned long long)job->key_size, NB_KEY_SIZE_MAX);
@@ -99,7 +99,7 @@ create_letters(struct keyspace *space, const struct nb_job *job)
 		least = least > UINT64_MAX / LETTERS ? 0 : least * LETTERS;
 	space->bits = least > 0 ? 63 - (uint32_t)__builtin_clzll(least) : 64;
 	if (space->bits > 56 && space->bits < 64)
-		space->bits = 56; /* of keyspace_permute() */
+		space->bits = 56; /* limit of keyspace_permute() */
 	bool is_hashed = space->order == NB_ORDER_HASHED;
 	uint64_t most = is_hashed && space->bits < 64 ? UINT64_C(1) << space->bits : least;
 	if ((most > 0 && space->numbers > most) || (is_hashed && space->bits < 8))
@@ -152,7 +152,7 @@ get_letters(struct nb_slice key, uint64_t *written)
 	return true;
 }
 
-/** The number behind the word, written in one way only. */
+/** Parse the number after the word; only its unique spelling is valid. */
 static bool
 get_digits(const struct keyspace *space, const uint8_t *in, size_t size, uint64_t *rest)
 {

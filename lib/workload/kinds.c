@@ -7,9 +7,9 @@
  *     atomic = required
  *     calls = transaction
  *
- * Each step draws its own record; VERB*3 is three steps and VERB*1..4 a number of them drawn for
- * each operation; VERB@1 goes to the records of the first step. Whether a kind is read-only
- * follows from its steps.
+ * Each step draws its own record. VERB*3 is three steps; VERB*1..4 is a number of steps drawn
+ * for each operation; VERB@1 uses the records of the first step. A kind whose steps only read
+ * is read-only.
  */
 #include <mininb/engine.h>
 
@@ -107,7 +107,7 @@ kind_add(struct nb_job *job, const char *name)
 
 /* ---- steps as text ---- */
 
-/** Cut the text at the first `mark`: what follows it, or NULL. */
+/** Cut the text at the first `mark`; returns the rest after it, or NULL. */
 static char *
 cut_at(char *text, char mark)
 {
@@ -138,7 +138,7 @@ parse_times(struct nb_kind_step *step, char *text)
 	return NB_OK;
 }
 
-/** "get*2", "put@1", "add:5". */
+/** Parse "get*2", "put@1" or "add:5". */
 static int
 parse_step(struct nb_kind *kind, char *text)
 {
@@ -256,7 +256,7 @@ kind_write(FILE *to, const struct nb_kind *kind)
 		fprintf(to, "calls = %s\n", calls[kind->calls]);
 }
 
-/* ---- what it does ---- */
+/* ---- properties ---- */
 
 int
 kind_check(const struct nb_kind *kind)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Plans of many runs, from files.
+ * Reads plans of many runs.
  *
- * Lists and single values have sections of their own, because a value may contain commas: a list
- * of CPUs, a rate with steps. Rejected: quotes, which INI files do not have anywhere else.
+ * Lists and single values have separate sections, because a value may contain commas: a list of
+ * CPUs, a rate with steps. Rejected: quotes, which no other INI file of mininb has.
  */
 #include <mininb/matrix.h>
 
@@ -58,7 +58,7 @@ add_values(struct nb_matrix_axis *axis, const char *list)
 	return rc;
 }
 
-/** Refuses a name that the file has already, in either section. */
+/** Rejects a name that is already in one of the sections. */
 static int
 check_new(const struct nb_matrix *matrix, const char *name)
 {
@@ -136,7 +136,7 @@ take_line(void *arg, const struct ini_line *line)
 			 : add_setting(reader->matrix, line->key, line->value);
 }
 
-/** Stops before the product could overflow. */
+/** Stops before the product can overflow. */
 static int
 check_size(const struct nb_matrix *matrix, const char *path)
 {

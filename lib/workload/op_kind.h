@@ -2,8 +2,8 @@
 #ifndef WORKLOAD_OP_KIND_H
 #define WORKLOAD_OP_KIND_H
 /**
- * The kinds of operations, one row each: name, help, flags, the kind by which Masstree's
- * notebooks count it, and the member of struct nb_trace_counts if a trace can hold it.
+ * The kinds of operations, one row each: name, flags, the kind that Masstree's notebooks count,
+ * the member of struct nb_trace_counts if a trace can contain the kind, and the help.
  */
 #include <stdbool.h>
 
@@ -14,13 +14,13 @@ enum {
 	OP_READS = 1 << 0,   /* returns values */
 	OP_WRITES = 1 << 1,  /* puts values */
 	OP_REMOVES = 1 << 2, /* deletes */
-	OP_NEW = 1 << 3,     /* makes the next record */
-	OP_SPACE = 1 << 4,   /* goes to any record of the space, existing or not */
-	OP_RANGE = 1 << 5,   /* goes to the records that follow the first */
-	OP_ITEMS = 1 << 6,   /* goes to group->items records */
+	OP_NEW = 1 << 3,     /* inserts the next record */
+	OP_SPACE = 1 << 4,   /* uses any record of the space, existing or not */
+	OP_RANGE = 1 << 5,   /* uses the records that follow the first */
+	OP_ITEMS = 1 << 6,   /* uses group->items records */
 };
 
-/** In the order of Masstree's notebooks, after the sum of all. */
+/** Columns of Masstree's notebooks, after the total. */
 enum { OP_PUTS = 1, OP_GETS, OP_SCANS, OP_REMOVALS };
 
 /* clang-format off */
@@ -53,12 +53,14 @@ struct op_kind {
 	const char *name;     /* "read-modify-write" */
 	uint32_t flags;       /* OP_READS and so on */
 	uint32_t counted;     /* OP_PUTS and so on */
-	size_t traced_offset; /* of its count in struct nb_trace_counts; 0: no trace holds it */
+	size_t traced_offset; /* offset of a member of struct nb_trace_counts; 0: not traced */
 };
 
 extern const struct op_kind op_kind_table[NB_OP_KINDS];
 
-/** Kinds with any of these flags, as bits, for the loops that must not look into memory. */
+/**
+ * Sets of kinds with any of these flags, as constants for loops that must not load from memory.
+ */
 #define OP_BIT_IF(id, name, flags, ...) | (((flags)&OP_MASK_FLAGS) != 0 ? 1u << NB_OP_##id : 0)
 enum {
 #define OP_MASK_FLAGS OP_WRITES
@@ -72,21 +74,21 @@ enum {
 #undef OP_MASK_FLAGS
 };
 
-/** Whether it has any of the flags. */
+/** Whether the kind has any of the flags. */
 static inline bool
 op_is(uint32_t kind, uint32_t flags)
 {
 	return kind < NB_OP_KINDS && (op_kind_table[kind].flags & flags) != 0;
 }
 
-/** Whether a trace can hold it. */
+/** Whether a trace can contain the kind. */
 static inline bool
 op_is_traced(uint32_t kind)
 {
 	return kind < NB_OP_KINDS && op_kind_table[kind].traced_offset != 0;
 }
 
-/** One operation more; one without a kind is counted only in counts->ops. */
+/** Count one operation. Without a kind it is counted only in counts->ops. */
 void
 op_count_traced(struct nb_trace_counts *counts, uint32_t kind);
 

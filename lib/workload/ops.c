@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The keys, values and steps of operations, a block at a time.
+ * Makes keys, values and steps of operations, one block at a time.
  *
- * They are made for as many operations at a time as stay in a quarter of a
- * small L1 cache, and not one by one: the clock's fence waits for all that was begun, so
- * that a value made just before it would cost its whole latency, while those of a block are
- * made side by side. Neither a page fault nor a cache miss of the harness may fall into the
- * engine's time, so keys of a file are copied ahead as well.
+ * A block has as many operations as fit into a quarter of a small L1 cache. A value made
+ * directly before its operation would cost its whole latency, because the fence of the clock
+ * waits for all earlier work. Values of a block are made in parallel. The harness must not
+ * cause a page fault or cache miss during the engine's time, so keys of a file are copied
+ * ahead, too.
  *
- * Rejected: vector instructions for raw keys. Processors that lower their clock for wide
- * multiplications would lower it for the engine, too.
+ * Rejected: vector instructions for raw keys. Some processors reduce their clock rate for wide
+ * multiplications, which would slow down the engine.
  */
 #include "workload/ops.h"
 
@@ -98,7 +98,8 @@ make_sized_values(struct ops_maker *maker, uint32_t j, struct nb_slice *values,
 {
 	const struct ops_spec *spec = maker->spec;
 	uint64_t version = ops_version(spec, maker->first + j);
-	for (uint32_t k = 0; k < items && spec->value_head > 0; k++) /* of one size */
+	for (uint32_t k = 0; k < items && spec->value_head > 0;
+		k++) /* all values have one size */
 		ops_write_value(spec, &values[k], keys[k], version);
 	for (uint32_t k = 0; k < items && spec->value_head == 0; k++) {
 		size_t size = (size_t)sizes_draw(spec->sizes, &maker->random[j]);
@@ -108,7 +109,7 @@ make_sized_values(struct ops_maker *maker, uint32_t j, struct nb_slice *values,
 	}
 }
 
-/** Keys of the steps, and values of those that put one. */
+/** Set the keys of steps, and the values of steps that put one. */
 static void
 make_step_values(struct ops_maker *maker, uint32_t j, struct ops_op *op)
 {
@@ -123,7 +124,7 @@ make_step_values(struct ops_maker *maker, uint32_t j, struct ops_op *op)
 	}
 }
 
-/** Of a value with an age. */
+/** Write the age at the start of a value. */
 static void
 write_age(uint8_t *value, uint64_t version)
 {
@@ -140,7 +141,7 @@ ops_write_value(const struct ops_spec *spec, const struct nb_slice *value, struc
 	values_write_each(&spec->values, bytes + spec->value_head, 0, &key, &version, 1);
 }
 
-/** Values of an operation that puts them. */
+/** Make the values of an operation that puts them. */
 static inline void
 make_op_values(struct ops_maker *maker, uint32_t j, const struct ops_op *op)
 {
@@ -157,8 +158,8 @@ make_op_values(struct ops_maker *maker, uint32_t j, const struct ops_op *op)
 }
 
 /**
- * Of `count` operations of one record each, whose values are of one size. They are made side by
- * side, one after the other in memory, whichever operations they belong to.
+ * Make the values of `count` operations with one record each and values of equal size. The
+ * values are contiguous in memory, in any mix of operations, and made in parallel.
  */
 static void
 make_alike_values(struct ops_maker *maker, const uint8_t *writes, uint32_t count)
@@ -176,12 +177,14 @@ make_alike_values(struct ops_maker *maker, const uint8_t *writes, uint32_t count
 		versions, count);
 }
 
-/** Of operations [begin, begin + count) of the stratum, which stand in maker->ops. */
+/**
+ * Make the values of operations [begin, begin + count) of the stratum, which are in maker->ops.
+ */
 static void
 make_values(struct ops_maker *maker, uint32_t begin, uint32_t count)
 {
 	uint8_t writes[OPS_STRATUM];
-	uint32_t found = 0; /* listed first: nobody can guess which ones they are */
+	uint32_t found = 0; /* list them first: branches on their kinds are unpredictable */
 	for (uint32_t j = 0; j < count; j++) {
 		writes[found] = (uint8_t)j;
 		found += ops_is_write(maker->ops[j].kind) || maker->ops[j].steps != NULL;
@@ -209,7 +212,7 @@ ops_begin_at(struct ops_maker *maker, uint64_t first, uint64_t until)
 	maker->at = 0;
 }
 
-/** As ops_make(), of a spec whose records are not drawn. */
+/** ops_make() for a spec whose records are not drawn. */
 static uint32_t
 make_plain(struct ops_maker *maker)
 {

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which kind each operation is of, and which records it goes to.
+ * Chooses the kind of each operation and its records.
  *
- * An operation's random numbers are splitmix64's from a state that hashes (seed, group, i).
- * They are drawn in this order: its first record, how many records it has, the other records,
- * then the length of a scan or the sizes of values.
+ * The random numbers of an operation are splitmix64's, from a state that hashes (seed, group,
+ * i). They are drawn in this order: first record, number of records, other records, then the
+ * length of a scan or the sizes of values.
  *
- * The first records of a stratum are drawn together, since draws that do not wait for each other
- * overlap. Records of an operation lie behind those of the one before, so that a block
- * is as many operations as fit, and the last one may be longer.
+ * The first records of a stratum are drawn together, because independent draws overlap. The
+ * records of an operation follow those of the previous one. So a block has as many operations
+ * as fit, and the last one may exceed it.
  *
- * What would make the numbers wrong: new records that are never chosen since the distribution is
- * that of the beginning, hence dist_resize() at each stratum.
+ * Cause of wrong numbers: a distribution of the initial size never chooses new records. So
+ * dist_resize() is called for each stratum.
  */
 #include "workload/ops_choose.h"
 
 #include <string.h>
 
-/* Counters get 1..STEP_DELTAS more, where the job does not say how much. */
+/* Counters grow by 1..STEP_DELTAS, unless the job has an operand. */
 enum { STEP_DELTAS = 1000 };
 #define DELTA_SALT UINT64_C(0x2545f4914f6cdd1d)
 
-/* Separate the random numbers of strata from those of operations. */
+/* Separates the random numbers of strata from those of operations. */
 #define SHUFFLE_SALT UINT64_C(0x5d1f9bb3a6c8e24d)
 
-/* Each as often as its share is, in random order. */
+/* Each kind as often as its share, in random order. */
 void
 ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRATUM])
 {
@@ -37,7 +37,8 @@ ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRAT
 	uint64_t begin[NB_KINDS_MAX + 1], end[NB_KINDS_MAX + 1];
 	ops_all_below(spec, first, begin);
 	ops_all_below(spec, first + size, end);
-	memset(kinds, NB_OP_READ, OPS_STRATUM); /* beyond the end, of which nothing is made */
+	memset(kinds, NB_OP_READ,
+		OPS_STRATUM); /* for operations after the end, which are never made */
 	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		if (spec->group->weights[kind] == 0)
 			continue;
@@ -45,7 +46,7 @@ ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRAT
 			kinds[at++] = (uint8_t)kind;
 	}
 	if (size == 0 || kinds[0] == kinds[size - 1])
-		return; /* all are alike, in any order */
+		return; /* all kinds are equal, so the order does not matter */
 	uint64_t random = splitmix64_mix(spec->seed ^ SHUFFLE_SALT) + stratum;
 	for (uint32_t left = size; left > 1; left--) {
 		/* 32 random bits for a number below 64: the bias is 2^-26 */
@@ -56,7 +57,7 @@ ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRAT
 	}
 }
 
-/** How many records a stratum chooses from. */
+/** Number of records from which a stratum chooses. */
 static uint64_t
 records_at(const struct ops_spec *spec, uint64_t stratum)
 {
@@ -64,7 +65,7 @@ records_at(const struct ops_spec *spec, uint64_t stratum)
 	return ops_records(spec) + ops_count_before(spec, NB_OP_INSERT, needed * OPS_STRATUM);
 }
 
-/** Of what was drawn: records beyond the loaded ones are the group's own new ones. */
+/** The record of a draw: numbers above the loaded records are the group's own inserts. */
 static inline uint64_t
 number_of(const struct ops_maker *maker, uint64_t drawn)
 {
@@ -74,14 +75,14 @@ number_of(const struct ops_maker *maker, uint64_t drawn)
 		: ops_inserted_number(maker->spec, drawn - records);
 }
 
-/** One of all records of upsert and delete. */
+/** Draw a record of upsert and delete. */
 static inline uint64_t
 draw_of_space(struct ops_maker *maker, uint64_t *random, uint64_t i)
 {
 	return maker->space_low + dist_draw(&maker->space_dist, random, i - maker->skipped);
 }
 
-/** Slice number `range` of all; those with one more come first. Returns its begin. */
+/** Find slice `range` of all. Slices with one more record come first. Returns its begin. */
 static uint64_t
 slice_of(struct dist *dist, const struct dist *shortest, uint64_t all, uint32_t ranges,
 	uint32_t range)
@@ -95,7 +96,7 @@ slice_of(struct dist *dist, const struct dist *shortest, uint64_t all, uint32_t 
 	return each * range + (range < rest ? range : rest);
 }
 
-/** The operation that is number k of those that are visited again. */
+/** The index of the k-th operation to visit again. */
 static uint64_t
 again_index(const struct ops_again *again, uint64_t k)
 {
@@ -115,7 +116,7 @@ again_index(const struct ops_again *again, uint64_t k)
 	return stratum * OPS_STRATUM + k % OPS_STRATUM;
 }
 
-/** The record that operation i of a spec of one kind goes to; its draws are those of a stratum. */
+/** The record of operation i of a spec with one kind; draws the same as records_begin(). */
 static uint64_t
 record_of(const struct ops_spec *spec, uint64_t i)
 {
@@ -137,8 +138,8 @@ records_visit(const struct ops_again *again, const uint64_t *indexes, uint32_t c
 }
 
 /**
- * Records that operations of the stratum visit again: a bijection, walked until it is within,
- * another one each time that all have been visited.
+ * Find the records that operations of the stratum visit again, by a bijection that is iterated
+ * until its result is in range. Each round over all records uses another bijection.
  */
 static void
 visit_again(struct ops_maker *maker)
@@ -166,7 +167,7 @@ visit_again(struct ops_maker *maker)
 	again->of->source->visit(again, indexes, OPS_STRATUM, maker->drawn, maker->expects);
 }
 
-/** Turn to the slices of the stratum, in which it is number stratum / ranges. */
+/** Move to the slices of the stratum, in which it is number stratum / ranges. */
 static void
 turn_to_slices(struct ops_maker *maker, uint64_t stratum)
 {
@@ -178,14 +179,14 @@ turn_to_slices(struct ops_maker *maker, uint64_t stratum)
 	maker->skipped = (stratum - stratum / ranges) * OPS_STRATUM;
 }
 
-/** Take the distribution of as many records as there are at the stratum. */
+/** Adapt the distribution to the number of records at the stratum. */
 static void
 turn_to_records(struct ops_maker *maker, uint64_t stratum)
 {
 	uint64_t records = records_at(maker->spec, stratum);
 	if (records == maker->dist.n)
 		return;
-	/* A worker's strata only rise; whoever goes back begins anew. */
+	/* A worker's strata only rise; other callers that go back start from the beginning. */
 	if (records < maker->dist.n)
 		maker->dist = maker->spec->dist;
 	dist_resize(&maker->dist, records);
@@ -216,7 +217,7 @@ records_begin(struct ops_maker *maker, uint64_t stratum)
 		maker->drawn);
 }
 
-/** How many records the operation goes to; after its first one is drawn, before the others. */
+/** Draw the number of records of an operation; after its first record, before the others. */
 static inline uint32_t
 draw_items(struct ops_maker *maker, uint32_t j)
 {
@@ -225,19 +226,19 @@ draw_items(struct ops_maker *maker, uint32_t j)
 	return (uint32_t)sizes_draw(&maker->spec->items, &maker->random[j]);
 }
 
-/** The records of an operation after its first one. A long one costs as little as can be. */
+/** Draw the records of an operation after its first one. Long operations must be cheap. */
 static void
 draw_others(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
 {
 	uint64_t i = maker->first - maker->skipped + j;
 	dist_draw_more(&maker->dist, &maker->random[j], i + 1, items - 1, numbers + 1);
 	if (maker->low == 0 && maker->dist.n <= maker->spec->job->records)
-		return; /* what is drawn is the number */
+		return; /* the draw is the record number */
 	for (uint32_t k = 1; k < items; k++)
 		numbers[k] = number_of(maker, numbers[k]);
 }
 
-/** What a step of operation i adds to a counter. */
+/** The operand of an addition of operation i. */
 static inline uint64_t
 delta_of(const struct ops_spec *spec, const struct nb_kind_step *step, uint64_t i, uint32_t k)
 {
@@ -245,7 +246,7 @@ delta_of(const struct ops_spec *spec, const struct nb_kind_step *step, uint64_t 
 	return step->operand > 0 ? step->operand : mixed % STEP_DELTAS + 1;
 }
 
-/** Draw `count` records of steps of an operation, of which number `at` is the first. */
+/** Draw `count` records for steps of an operation; `at` is the number of the first of them. */
 static void
 draw_for_steps(struct ops_maker *maker, uint32_t j, bool is_of_space, uint64_t *numbers,
 	uint32_t at, uint32_t count)
@@ -292,7 +293,7 @@ choose_steps(struct ops_maker *maker, uint32_t j, uint64_t *numbers, struct nb_s
 	return count;
 }
 
-/** As choose_steps(), of KIND_ADD: one addition, to the record that was drawn. */
+/** choose_steps() for KIND_ADD: one addition to the drawn record. */
 static inline void
 choose_addition(struct ops_maker *maker, uint32_t j, uint64_t *numbers, struct nb_step *steps)
 {
@@ -302,7 +303,7 @@ choose_addition(struct ops_maker *maker, uint32_t j, uint64_t *numbers, struct n
 	steps[0] = (struct nb_step){.verb = NB_STEP_MERGE, .operand = delta};
 }
 
-/** The records of an operation; the first is drawn, or the next one to insert. */
+/** Choose the records of an operation; the first is drawn, or the next insert. */
 static inline void
 choose(struct ops_maker *maker, uint32_t j, uint64_t *numbers, uint32_t items)
 {
@@ -343,21 +344,23 @@ ops_scan_length(struct ops_maker *maker, uint32_t j)
 	return group->scan_min + drawn;
 }
 
-/** Whether each stratum draws a record for each operation: all that those of some kinds take. */
+/** Whether each stratum draws a record for every operation; some kinds need nothing more. */
 static inline bool
 draws_all(const struct ops_spec *spec)
 {
 	return spec->has_draws && !spec->is_array && spec->again == NULL;
 }
 
-/** Whether an operation of that kind takes no more than the record that was drawn for it. */
+/** Whether operations of that kind need only the record drawn for them. */
 static inline bool
 is_drawn(uint32_t kind)
 {
 	return (1u << kind & OP_DRAWN_MASK) != 0;
 }
 
-/** Choose the records of the next `left` operations, or as many as fit: how many. */
+/**
+ * Choose records of the next operations, up to `left` or a full block; returns their number.
+ */
 static uint32_t
 choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
 {
@@ -389,7 +392,7 @@ choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
 	return count;
 }
 
-/** The same of operations of which some go to many records, `*records` together. */
+/** The same if some operations have many records; *records is their total. */
 static uint32_t
 choose_many(struct ops_maker *maker, uint32_t begin, uint32_t left, uint32_t *records)
 {
@@ -435,7 +438,7 @@ ops_choose(struct ops_maker *maker, uint32_t *records)
 	return *records;
 }
 
-/** Whether a step with one of these verbs goes to the record. */
+/** Whether a step with one of these verbs uses the record. */
 static bool
 steps_write(struct ops_maker *maker, uint32_t j, uint64_t number, uint32_t verbs)
 {
@@ -449,7 +452,7 @@ steps_write(struct ops_maker *maker, uint32_t j, uint64_t number, uint32_t verbs
 	return false;
 }
 
-/** Turn to the stratum of operation i, which is then the j-th; of a spec that draws. */
+/** Move to the stratum of operation i, which is then the j-th; for a spec that draws. */
 static uint32_t
 turn_to(struct ops_maker *maker, uint64_t i)
 {
@@ -473,7 +476,7 @@ goes_to(struct ops_maker *maker, uint32_t j, uint64_t number)
 	return false;
 }
 
-/** One that looks at operations and makes no bytes. */
+/** A maker that only examines operations and makes no keys or values. */
 static struct ops_maker
 maker_of(const struct ops_spec *spec)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef WORKLOAD_OPS_CHOOSE_H
 #define WORKLOAD_OPS_CHOOSE_H
-/** Between the files that make operations: ops_spec.c, ops_choose.c and ops.c. */
+/** Internal interface of the files that make operations: ops_spec.c, ops_choose.c and ops.c. */
 #include "base/uint128.h"
 #include "workload/ops.h"
 
-/** n * part / whole, rounded down, of part <= whole. */
+/** n * part / whole, rounded down; part <= whole. */
 static inline uint64_t
 ops_share(uint64_t n, uint64_t part, uint64_t whole)
 {
@@ -15,7 +15,7 @@ ops_share(uint64_t n, uint64_t part, uint64_t whole)
 	return (uint64_t)((uint128)n * part / whole);
 }
 
-/** Of the first n operations, those of kinds below `kind`. */
+/** Number of operations of kinds below `kind` among the first n. */
 static inline uint64_t
 ops_below(const struct ops_spec *spec, uint32_t kind, uint64_t n)
 {
@@ -29,7 +29,7 @@ ops_below(const struct ops_spec *spec, uint32_t kind, uint64_t n)
 	return n;
 }
 
-/** The same of all kinds: below[kind]. */
+/** The same for all kinds: below[kind]. */
 static inline void
 ops_all_below(const struct ops_spec *spec, uint64_t n, uint64_t below[NB_KINDS_MAX + 1])
 {
@@ -60,7 +60,9 @@ ops_space(const struct ops_spec *spec)
 	return spec->job->space > spec->ranges ? spec->job->space : spec->ranges;
 }
 
-/** Operations of the stratum that begins with `first`: the last one may be cut short. */
+/**
+ * Number of operations of the stratum that begins at `first`; the last stratum may be shorter.
+ */
 static inline uint32_t
 ops_stratum_size(const struct ops_spec *spec, uint64_t first)
 {
@@ -69,14 +71,14 @@ ops_stratum_size(const struct ops_spec *spec, uint64_t first)
 	return spec->end > first ? (uint32_t)(spec->end - first) : 0;
 }
 
-/** Whether operation j of a block goes to record j of it alone. */
+/** Whether each operation has one record, so operation j of a block uses record j. */
 static inline bool
 ops_is_of_ones(const struct ops_spec *spec)
 {
 	return !spec->has_items && !spec->has_steps;
 }
 
-/** The state from which operation i draws its random numbers. */
+/** The initial random state of operation i. */
 static inline uint64_t
 ops_random(const struct ops_spec *spec, uint64_t i)
 {
@@ -88,20 +90,20 @@ uint64_t
 ops_scan_length(struct ops_maker *maker, uint32_t j);
 
 /**
- * Make the keys and values of the next `count` operations, which stand in maker->ops with their
- * kinds, and of which maker->numbers has all `used` records.
+ * Make the keys and values of the next `count` operations. maker->ops has their kinds and
+ * maker->numbers has all their `used` records.
  */
 void
 ops_fill(struct ops_maker *maker, uint32_t count, uint32_t used);
 
 /**
- * Choose the next operations of the stratum that maker->at says, as many as fit in a block, and
- * their records: how many, and how many records they have together.
+ * Choose the next operations of the stratum from maker->at, as many as fit into a block, and
+ * their records. Returns the number of operations; *records is the number of records.
  */
 uint32_t
 ops_choose(struct ops_maker *maker, uint32_t *records);
 
-/* What the source `records` does: see source.h. */
+/* The functions of the source `records`: see source.h. */
 void
 records_divide(struct ops_spec *spec, uint32_t threads);
 void

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What all operations of a group have in common: the mix, the laws by which records and sizes are
- * drawn, the numbers of new records and of versions, and the digest that names the stream.
+ * The common data of a group's operations: the mix, the distributions of records and sizes, the
+ * numbers of new records, versions, and the digest of the stream.
  *
- * The mix is exact in strata: of the first n operations, floor(n * W(k) / W) are of the
- * kinds up to k, where W(k) are the weights summed up; a stratum has the difference at its
- * ends, in an order shuffled by its own random numbers. So the number of inserts before
- * any stratum is a division, each thread knows it without asking the others, and a run of
- * N operations has the shares that were asked for to one operation. Rejected: a draw for
- * each operation, as YCSB makes it, after which nobody knows the k-th insert without having
- * made all operations before; the price is that within 64 operations the mix does not vary
- * as a draw's would.
+ * The mix is exact in strata: floor(n * W(k) / W) of the first n operations are of kinds up to
+ * k, where W(k) is the sum of the weights. A stratum contains the difference between its ends,
+ * shuffled by its own random numbers. So the number of inserts before a stratum is a division,
+ * which each thread computes alone, and a run of N operations has the requested shares, exact
+ * to one operation. Rejected: a draw for each operation, as in YCSB. The k-th insert would then
+ * be unknown without making all earlier operations. The cost is that the mix varies less within
+ * 64 operations than with draws.
  *
- * That law has a defect for rare kinds: each of the two sums of a kind is rounded by itself, so
- * the count of a kind with less than two operations in a stratum can go down, and two inserts
- * would have one number. Where a mix of three kinds or more has such a kind, sums are rounded
- * one within the other: those up to k are floor(S(k+1) * W(k) / W(k+1)), where S(k+1) is the
- * rounded sum up to k + 1. Each count then only grows. A count may be off by as many operations as
- * there are kinds, whatever n is. Other mixes keep the first law, and so their streams.
+ * That rule fails for rare kinds. The two sums of a kind are rounded independently, so the
+ * count of a kind with less than two operations per stratum can decrease, and two inserts would
+ * get the same number. A mix of three or more kinds with a rare one therefore rounds nested
+ * sums: the sum up to k is floor(S(k+1) * W(k) / W(k+1)), where S(k+1) is the rounded sum up to
+ * k + 1. Then each count only grows. A count may be off by as many operations as there are
+ * kinds, for any n. Other mixes keep the first rule, and so their streams.
  *
- * What would make the numbers wrong: records that are chosen before they are there, hence
- * the lag.
+ * Cause of wrong numbers: a record that is chosen before it exists. The lag prevents it.
  */
 #include <assert.h>
 
@@ -31,7 +29,7 @@
 #include "workload/tao_job.h"
 
 enum {
-	OPS_VERSION = 1 /* of all that makes the stream; part of the digest */
+	OPS_VERSION = 1 /* version of the algorithm of the stream; part of the digest */
 };
 
 uint64_t
@@ -67,7 +65,7 @@ sum_weights(struct ops_spec *spec)
 	spec->cumulated[NB_KINDS_MAX] = spec->weight_sum;
 }
 
-/** Of a mix of two kinds, the second has what the first one leaves: that only grows. */
+/** With two kinds, the second gets the rest of the first, which only grows. */
 static bool
 has_rare_kinds(const struct ops_spec *spec)
 {
@@ -88,7 +86,7 @@ create_items(struct ops_spec *spec)
 	if (law.kind == NB_SIZE_FIXED)
 		law.min = group->items;
 	int rc = sizes_create(&spec->items, &law);
-	assert(rc == NB_OK); /* it was checked when the job was */
+	assert(rc == NB_OK); /* the check of the job included it */
 	(void)rc;
 	spec->items_max = spec->has_items ? (uint32_t)spec->items.max : 1;
 	for (uint32_t kind = KIND_ADD; kind < NB_KINDS_MAX; kind++) {
@@ -102,9 +100,9 @@ create_items(struct ops_spec *spec)
 }
 
 /**
- * What YCSB's core workload scrambles its ranks over, here for `records`: those, twice the
- * inserts that it expects, and one (CoreWorkload.init() and ScrambledZipfianGenerator). A
- * group without a count is taken for one of as many operations as records.
+ * The number of ranks that YCSB's core workload scrambles, for `records`: the records, plus
+ * twice the expected inserts, plus one (CoreWorkload.init() and ScrambledZipfianGenerator).
+ * Without a count, the group is assumed to have as many operations as records.
  */
 static uint64_t
 ycsb_modulus(const struct ops_spec *spec, uint64_t records)
@@ -115,7 +113,9 @@ ycsb_modulus(const struct ops_spec *spec, uint64_t records)
 	return modulus < UINT64_MAX ? (uint64_t)modulus : UINT64_MAX;
 }
 
-/** Records in the order of their numbers, one for each operation, need no random numbers. */
+/**
+ * Detect operations on consecutive records with one record each: they need no random numbers.
+ */
 static void
 find_plain(struct ops_spec *spec)
 {
@@ -253,7 +253,7 @@ ops_version_index(const struct ops_spec *spec, uint64_t version, uint64_t versio
 	return number % spec->streams == spec->stream;
 }
 
-/** Names of kinds are left out, since no operation depends on them. */
+/** The names of kinds are not included, because no operation depends on them. */
 static void
 digest_kinds(const struct ops_spec *spec, XXH3_state_t *state)
 {

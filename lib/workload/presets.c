@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Presets are searched for in $MININB_WORKLOAD_PATH, then in the source tree if the program runs
- * from its build tree, then in the installed directory. The first of a name wins. The working
- * directory is never searched, so a name means the same everywhere; a file of the user's has a
- * '/' or .ini in its name. NAME.ini is the preset NAME; a file *.presets has a section
- * [preset NAME] for each of its presets.
+ * mininb searches presets in $MININB_WORKLOAD_PATH, then in the source directory if it runs
+ * from its build directory, then in the installed directory. The first one found is used. It
+ * never searches the working directory, so a name has the same meaning everywhere. A user's
+ * file has a '/' or .ini in its name. NAME.ini is the preset NAME; a file *.presets has a
+ * section [preset NAME] for each preset.
  *
- * If the directory that the build was configured with does not exist, the one beside the library
- * is used, so that an installed tree can be moved as a whole.
+ * If the configured directory does not exist, mininb uses the one relative to the library, so
+ * an installed tree can be moved as a whole.
  */
 #include "workload/job.h"
 
@@ -59,7 +59,7 @@ has_preset(const struct list *list, const char *name, size_t length)
 	return false;
 }
 
-/** Unless there is one of that name. */
+/** Add a preset, unless the name exists. */
 static int
 add_preset(struct list *list, const char *path, const char *name, size_t length)
 {
@@ -86,7 +86,7 @@ presets_is_family(const char *path)
 	return ends_in(path, ".presets");
 }
 
-/** What add_family_line() adds to. */
+/** Argument of add_family_line(). */
 struct family {
 	struct list *list;
 	const char *path;
@@ -103,7 +103,7 @@ add_family_line(void *arg, const struct ini_line *line)
 	return add_preset(family->list, family->path, name, strlen(name));
 }
 
-/** The presets of one file. */
+/** Add the presets of one file. */
 static int
 add_file(struct list *list, const char *dir, const char *name)
 {
@@ -126,7 +126,7 @@ by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/** A directory that is not there has no presets. */
+/** A missing directory has no presets. */
 static int
 add_dir(struct list *list, const char *dir)
 {
@@ -179,7 +179,7 @@ compare_names(const void *a, const void *b)
 	return strcmp(((const struct nb_preset *)a)->name, ((const struct nb_preset *)b)->name);
 }
 
-/** Names and paths, by name, and one element more that is all zero. */
+/** Names and paths, sorted by name, and a final zero element. */
 static int
 find_all(struct list *list)
 {
@@ -240,7 +240,7 @@ presets_find(char **out, const char *name)
 	return rc;
 }
 
-/** DIR/taobench/NAME of a colon-separated list, if it is there. */
+/** Find DIR/taobench/NAME for the directories of a colon-separated list. */
 static int
 find_in(char **out, const char *dirs, const char *name)
 {
@@ -287,7 +287,7 @@ presets_find_graph(char **out, const char *name)
 	return rc;
 }
 
-/** A preset that cannot be read is listed, with the reason as its summary. */
+/** For a preset that cannot be read, the summary is the reason. */
 static int
 summarise(struct nb_preset *preset)
 {

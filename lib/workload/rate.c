@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rates as text: one rate, steps and ramps, or a file of them.
+ * Parses rates: one rate, steps and ramps, or a file.
  *
- * A rate is a count as everywhere ("200k"), and may have a fraction: half an operation a second
- * is one every two seconds. Fractions go through a double, because a schedule computes with
- * doubles; whole numbers do not, so "2.3k" is 2300.
+ * A rate is a count ("200k"), and may have a fraction: half an operation per second is one
+ * every two seconds. Fractions are doubles, as schedules use doubles; whole numbers are not, so
+ * "2.3k" is exactly 2300.
  *
- * A parsed rate ends in a step without end, so callers need not ask what holds after the last
- * step. A rate of 0 for a while is a pause. A rate that is always 0 is refused: other tools
- * mean "as fast as possible" by it, and here no operation would ever be due. A step of no time
- * is refused, because its author meant another unit.
+ * A parsed rate ends in a step without end, so callers need no rule for the time after the last
+ * step. A rate of 0 for some time is a pause. A rate that is always 0 is rejected: other tools
+ * interpret it as "as fast as possible", and here no operation would ever be due. A step
+ * without duration is rejected, because it is probably a wrong unit.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,10 +24,10 @@
 
 enum { NUMBER_MAX = 64 /* characters of a number with a fraction */ };
 
-/* One each ns, the resolution of due times. */
+/* One operation per ns, the resolution of due times. */
 static const double rate_max = 1e9;
 
-/* 292 years in ns: sums of times stay within 64 bits. */
+/* 292 years in ns: sums of times fit into 64 bits. */
 static const uint64_t time_max = UINT64_MAX / 2;
 
 struct steps {
@@ -64,7 +64,7 @@ add_last(struct steps *steps, double rate)
 	return push(steps, UINT64_MAX, rate, rate);
 }
 
-/** The number before the suffix times what the suffix stands for. */
+/** Multiply the number before the suffix by the suffix's factor. */
 static bool
 read_fraction(double *out, const char *text)
 {
@@ -90,7 +90,7 @@ parse_rate(double *out, const char *text)
 	if (nb_parse_count(&whole, text) == NB_OK)
 		rate = (double)whole;
 	else if (!read_fraction(&rate, text))
-		return nb_parse_count(&whole, text); /* its message is that of all counts */
+		return nb_parse_count(&whole, text); /* for its message */
 	if (rate > rate_max)
 		return error_set(
 			NB_ERR_USAGE, "'%s' is larger than 1G, one operation per ns", text);
@@ -120,7 +120,7 @@ refuse_endless(const char *text, bool is_ramp)
 		"'%s' has no duration; write 10k/30s (only the last step needs none)", text);
 }
 
-/** "10k/30s", "10k..50k/60s", "10k". Cuts `text` up. */
+/** Parse "10k/30s", "10k..50k/60s" or "10k". Modifies `text`. */
 static int
 parse_step(struct steps *steps, char *text, bool is_last)
 {
@@ -161,14 +161,14 @@ parse_text(struct steps *steps, const char *text)
 	return rc;
 }
 
-/** Seconds without a unit; one is understood. */
+/** Parse seconds; a unit is optional. */
 static int
 parse_seconds(uint64_t *out, const char *text)
 {
 	char last = text[strlen(text) - 1], with_unit[NUMBER_MAX];
 	if (last != '.' && (last < '0' || last > '9'))
 		return nb_parse_time(out, text);
-	double seconds; /* only for its messages */
+	double seconds; /* only for the error message */
 	int rc = nb_parse_real(&seconds, text);
 	if (rc != NB_OK)
 		return rc;
@@ -181,10 +181,10 @@ parse_seconds(uint64_t *out, const char *text)
 	return nb_parse_time(out, with_unit);
 }
 
-/** How far a file has been read. */
+/** State of reading a file. */
 struct file {
 	struct steps *steps;
-	uint64_t since_ns, at_ns; /* from where on `rate` holds; the time of the line before */
+	uint64_t since_ns, at_ns; /* start of `rate`; time of the previous line */
 	double rate;
 	bool is_begun;
 };

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sizes of values: one draw each, by a law that is cut to min..max.
+ * Draws sizes of values from a distribution that is cut to min..max.
  *
- * Cut is: what lies outside does not occur, and the rest keeps its proportions. So no
- * size piles up at a bound. For Pareto that is inversion of the part of the law that is
- * left. For the normal law it is drawing again; bounds between which there is less than
- * a thousandth of it are refused, so that TRIES suffices except for one draw in 10^7, which
- * takes the nearer bound.
+ * Sizes outside do not occur, and the others keep their proportions, so no size accumulates at
+ * a limit. For Pareto, the remaining part of the distribution is inverted. For the normal
+ * distribution, draws outside are repeated. Limits that contain less than a thousandth of it
+ * are rejected, so TRIES suffices except for one draw in 10^7, which takes the nearer limit.
  *
- * pareto is the generalised Pareto law by which RocksDB's mixgraph makes values (Cao et
- * al., "Characterizing, Modeling, and Benchmarking RocksDB Key-Value Workloads at
- * Facebook", FAST 2020, section 7), rounded up as there: P(size > min + x) =
- * (1 + a x / b)^(-1/a). mixgraph folds what is too large back modulo its bound.
+ * pareto is the generalised Pareto distribution that RocksDB's mixgraph uses (Cao et al.,
+ * "Characterizing, Modeling, and Benchmarking RocksDB Key-Value Workloads at Facebook", FAST
+ * 2020, section 7), rounded up as there: P(size > min + x) = (1 + a x / b)^(-1/a). mixgraph
+ * reduces sizes above its limit modulo the limit.
  *
- * normal is the polar method of Marsaglia and Bray ("A Convenient Method for Generating
- * Normal Variables", SIAM Review 6, 1964). Rejected: Box and Muller's, whose sine and cosine
- * differ from machine to machine in the last bit.
+ * normal is the polar method of Marsaglia and Bray ("A Convenient Method for Generating Normal
+ * Variables", SIAM Review 6, 1964). Rejected: the method of Box and Muller, whose sine and
+ * cosine differ in the last bit between machines.
  *
- * A histogram is Walker's alias table, set up as Vose does ("A Linear Algorithm for
- * Generating Random Numbers with a Given Distribution", IEEE TSE 17, 1991), in whole
- * numbers: each of n columns holds as much as all weights together, and weight w fills n
- * times w, so that nothing is rounded.
+ * A histogram uses Walker's alias table, created by Vose's algorithm ("A Linear Algorithm for
+ * Generating Random Numbers with a Given Distribution", IEEE TSE 17, 1991) in integers: each of
+ * n columns has the sum of all weights as its capacity, and weight w fills n * w, so nothing is
+ * rounded.
  */
 #include "workload/sizes.h"
 
@@ -32,19 +31,19 @@
 #include "base/error.h"
 #include "base/real.h"
 
-#define WITHIN_MIN 1e-3 /* of a normal law, between its bounds */
+#define WITHIN_MIN 1e-3 /* minimum share of a normal distribution inside the limits */
 
 #define PARETO_SHAPE_MAX 1e3
 #define PARETO_SCALE_MIN 1e-9
 #define PARETO_SCALE_MAX 1e18
-#define PARETO_EVEN 1e-5 /* a law that falls by less between its bounds is even */
+#define PARETO_EVEN 1e-5 /* below this decrease the distribution is even */
 
 enum {
 	TRIES = 1 << 14,
-	SUM_TERMS = 1 << 16, /* of a mean that are added one by one */
+	SUM_TERMS = 1 << 16, /* terms of a mean that are added one by one */
 };
 
-/* ---- what may be ---- */
+/* ---- checks ---- */
 
 static int
 check_bounds(uint64_t min, uint64_t max)
@@ -78,7 +77,7 @@ check_histogram(const struct nb_sizes *wanted)
 	return NB_OK;
 }
 
-/** P(from <= Z < to) of the standard normal law, from the side where nothing cancels. */
+/** P(from <= Z < to) of the standard normal distribution, computed without cancellation. */
 static double
 normal_share(double from, double to)
 {
@@ -87,7 +86,7 @@ normal_share(double from, double to)
 	return fabs(a - b) / 2;
 }
 
-/** The share of a normal law of sizes that is within its bounds, once rounded. */
+/** The share of a normal distribution inside the limits, after rounding. */
 static double
 share_within(const struct nb_sizes *wanted)
 {
@@ -112,7 +111,10 @@ check_normal(const struct nb_sizes *wanted)
 		(unsigned long long)wanted->max);
 }
 
-/** Beyond these the law is one size, or any, and its shares no doubles any more. */
+/**
+ * Outside of these limits all sizes are equal or arbitrary, and doubles cannot represent the
+ * shares.
+ */
 static int
 check_pareto(const struct nb_sizes *wanted)
 {
@@ -183,7 +185,7 @@ draw_cut_normal(const struct sizes *sizes, uint64_t *random)
 	return size < min ? sizes->min : sizes->max;
 }
 
-/** The value that a share of exp(log_share) of the law is above. */
+/** The value with P(above it) = exp(log_share). */
 static double
 pareto_above(const struct sizes *sizes, double log_share)
 {
@@ -192,7 +194,7 @@ pareto_above(const struct sizes *sizes, double log_share)
 	return sizes->b * (real_expm1(-sizes->a * log_share) / sizes->a);
 }
 
-/** c is the share of the law that is below max. */
+/** c is the share of the distribution below max. */
 static uint64_t
 draw_pareto(const struct sizes *sizes, uint64_t *random)
 {
@@ -229,9 +231,9 @@ sizes_draw(const struct sizes *sizes, uint64_t *random)
 	}
 }
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
-/** log P(size > min + x), the one law for |a| below 10^-9 being the exponential. */
+/** log P(size > min + x). For |a| below 10^-9 it is the exponential distribution. */
 static double
 pareto_log_share(const struct sizes *sizes, double x)
 {
@@ -257,8 +259,8 @@ create_zipfian(struct sizes *sizes)
 }
 
 /**
- * Columns too empty take from those too full, one of each at a time. `order` has the
- * former from its left, the latter from its right.
+ * Fill columns below their capacity from columns above it, one pair at a time. `order` lists
+ * the former from the left and the latter from the right.
  */
 static void
 level(struct sizes *sizes, uint128 *filled, uint32_t *order)
@@ -279,7 +281,7 @@ level(struct sizes *sizes, uint128 *filled, uint32_t *order)
 			order[low++] = full;
 		}
 	}
-	for (; high < sizes->count; high++) /* just full */
+	for (; high < sizes->count; high++) /* exactly full */
 		sizes->thresholds[order[high]] = sizes->total;
 	assert(low == 0);
 }
@@ -355,9 +357,9 @@ sizes_destroy(struct sizes *sizes)
 	*sizes = (struct sizes){0};
 }
 
-/* ---- means: sums term by term as far as SUM_TERMS, then integrals ---- */
+/* ---- means: sums of up to SUM_TERMS terms, then integrals ---- */
 
-/** Sum of k^-q, k = 1..n; behind the terms, Euler and Maclaurin's formula as far as x^-q. */
+/** Sum of k^-q, k = 1..n. After the terms, the Euler-Maclaurin formula up to x^-q. */
 static double
 power_sum(double q, uint64_t n)
 {
@@ -385,7 +387,7 @@ normal_density(double z)
 	return exp(-z * z / 2) / sqrt(2 * M_PI);
 }
 
-/** All sizes one by one, or if they are many, the law itself (the mean of a truncated one). */
+/** Sum of all sizes or, if they are many, the mean of the truncated continuous distribution. */
 static double
 mean_normal(const struct sizes *sizes)
 {
@@ -409,7 +411,7 @@ mean_normal(const struct sizes *sizes)
 	return sum / weights;
 }
 
-/** The integral of P(size > min + x) from one x to another. */
+/** Integral of P(size > min + x) over x. */
 static double
 pareto_area(const struct sizes *sizes, double from, double to)
 {
@@ -426,14 +428,16 @@ pareto_area(const struct sizes *sizes, double from, double to)
 	return b / a * (exp(p * end) - exp(p * begin)) / p;
 }
 
-/** Sum of P(size > min + x) for x = 0, 1, ..., which is the mean of what is above min. */
+/** Sum of P(size > min + x) for x = 0, 1, ..., which is the mean size above min. */
 static double
 mean_pareto(const struct sizes *sizes)
 {
 	uint64_t most = sizes->max - sizes->min;
 	uint64_t terms = most < SUM_TERMS ? most : SUM_TERMS;
 	double sum = 0;
-	/* nearly all of the law is above max, and of the differences below nothing is left */
+	/*
+	 * nearly all of the distribution is above max; the differences below would cancel out
+	 */
 	if (sizes->c < PARETO_EVEN && fabs(sizes->a) * (double)most < PARETO_EVEN * sizes->b)
 		return (double)sizes->min + ((double)most + 1) / 2;
 	for (uint64_t x = 0; x < terms; x++)
@@ -444,7 +448,7 @@ mean_pareto(const struct sizes *sizes)
 	return (double)sizes->min + (sum - (double)most * beyond) / sizes->c;
 }
 
-/** What is in column i of each size is threshold and rest. */
+/** Column i contains its own size up to the threshold, and its alias in the rest. */
 static double
 mean_histogram(const struct sizes *sizes)
 {

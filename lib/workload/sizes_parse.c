@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sizes of values as text: "100", "uniform:10..1000", ... A table of laws, each with the
- * form in which it is written, which every message about it repeats.
+ * Parses sizes of values: "100", "uniform:10..1000", ... Each distribution is a row of a table
+ * with its syntax, which messages repeat.
  */
 #include "workload/sizes.h"
 
@@ -16,18 +16,18 @@
 
 struct law {
 	const char *name;
-	const char *form; /* what follows "name:" */
+	const char *form; /* syntax after "name:" */
 	uint32_t kind;
 	int (*parse)(struct nb_sizes *out, char *args);
 };
 
 enum {
-	LINES_MAX = 1 << 24, /* sizes of a histogram: its table takes 24 bytes each */
-	NORMAL_REACH = 6,    /* deviations: beyond lies 1 in 10^9 */
+	LINES_MAX = 1 << 24, /* sizes of a histogram: its table needs 24 bytes each */
+	NORMAL_REACH = 6,    /* standard deviations; 1 draw in 10^9 is outside */
 	QUOTE_MAX = 60,
 };
 
-/** Cut the text at the separator; returns what follows it, or NULL. */
+/** Cut the text at the separator; returns the rest after it, or NULL. */
 static char *
 cut_at(char *text, const char *separator)
 {
@@ -48,7 +48,7 @@ parse_bounds(struct nb_sizes *out, char *text)
 	return rc == NB_OK ? nb_parse_bytes(&out->max, max) : rc;
 }
 
-/** A length that need not be whole: "99.5", and with suffixes as a size. */
+/** Parse a length that may have a fraction: "99.5", or a size with a suffix. */
 static int
 parse_length(double *out, const char *text)
 {
@@ -70,7 +70,7 @@ parse_zipfian(struct nb_sizes *out, char *args)
 	return rc == NB_OK && exponent != NULL ? nb_parse_real(&out->a, exponent) : rc;
 }
 
-/** Default bounds: as far as one draw in 10^9 reaches, and no size below 0. */
+/** Default limits: 1 draw in 10^9 is outside. No size is below 0. */
 static int
 reach(struct nb_sizes *out)
 {
@@ -82,7 +82,7 @@ reach(struct nb_sizes *out)
 			NB_VALUE_SIZE_MAX);
 	out->min = min > 0 ? (uint64_t)min : 0;
 	out->max = (uint64_t)max;
-	if (out->min > out->max) /* no whole number is that near */
+	if (out->min > out->max) /* no integer is that near */
 		out->min = out->max = (uint64_t)floor(out->a + 0.5);
 	return NB_OK;
 }
@@ -148,7 +148,7 @@ take_line(void *arg, const char *size_text, const char *weight_text)
 	return NB_OK;
 }
 
-/** The smallest and the largest size that occur. */
+/** The smallest and largest size with a weight. */
 static void
 find_bounds(struct nb_sizes *out)
 {
@@ -174,7 +174,7 @@ parse_histogram(struct nb_sizes *out, char *path)
 	return rc == NB_OK ? rc : error_prefix(rc, "%s", path);
 }
 
-/* ---- all laws ---- */
+/* ---- all distributions ---- */
 
 static const struct law laws[] = {
 	{"uniform", "MIN..MAX", NB_SIZE_UNIFORM, parse_bounds},

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The source `masstree`: sequences of operations of which each knows what its answer must be.
+ * The source `masstree`: sequences of operations with known results.
  *
- * They follow the tests of Masstree's mttest (kvtest.hh) that no mix of independent operations can
- * say: threads that go to records of their own, chase each other, or scan between writers. A
- * thread's operations are those of the strata s with s mod `ranges` = r, its range, so operation n
- * of a range is a pure function of (seed, test, ranges, r, n), and its records have been put by
- * operations that are known. So each read and delete knows whether its record is there, and the
- * state of all records after any number of operations can be computed (the function `after`),
- * which a later group verifies with `again`.
+ * They follow the tests of Masstree's mttest (kvtest.hh) that no mix of independent operations
+ * can express: threads that use their own records, follow each other, or scan between writers.
+ * A thread has the strata s with s mod `ranges` = r, its range. So operation n of a range is a
+ * pure function of (seed, test, ranges, r, n), and the operations that put its records are
+ * known. So each read and delete knows whether its record exists. The function `after` computes
+ * the state of all records after any number of operations, which a later group verifies with
+ * `again`.
  *
- * Differences from the original: operations do not depend on answers. The thread that removes in
- * wd1 waits for the inserts of its stratum instead of trying until it finds the key, scans begin at
- * fixed keys instead of where the last one ended, and clumps have 32 keys instead of 31.
+ * Differences from the original: operations do not depend on results. The deleting thread of
+ * wd1 waits for the inserts of its stratum instead of retrying. Scans begin at fixed keys
+ * instead of the end of the last one. Clumps have 32 keys instead of 31.
  *
- * What would make it wrong: other writers of the same keys, such as an earlier run in the same
- * database. Records that nobody has put yet are therefore not expected to be missing, except by
- * wd3, which has deleted them itself.
+ * Cause of wrong results: other writers of the same keys, such as an earlier run on the same
+ * database. So records that were not put yet are not expected to be missing, except in wd3,
+ * which has deleted them itself.
  */
 #include <string.h>
 
@@ -28,17 +28,17 @@
 #include "workload/ops_choose.h"
 
 enum {
-	MASSTREE_VERSION = 1, /* of all that makes the streams; part of the digest */
+	MASSTREE_VERSION = 1, /* version of the algorithm of the streams; part of the digest */
 	RANGES_MOST = 1 << 20,
-	FIXED_STEP = 1024, /* from one fixed record of scan1 to the next */
-	SCAN_STEP = 3, /* fixed records from one scan to the next: 100 records hold as many */
-	CLUMP = 32,    /* records that are put or deleted together */
-	CLUMP_LANES = 30, /* clumps between two fixed records */
-	SEPARATION = 32,  /* more records of each thread's set, never used again */
+	FIXED_STEP = 1024, /* distance between fixed records of scan1 */
+	SCAN_STEP = 3,     /* fixed records between scans; not a divisor of 100 */
+	CLUMP = 32,        /* records put or deleted together */
+	CLUMP_LANES = 30,  /* clumps between two fixed records */
+	SEPARATION = 32,   /* unused records after each thread's set */
 	LETTERS = 26,
-	WD2_RECORDS = 32,  /* of a thread: its main one, and the letters */
-	WD2_PUTS = 12,     /* of each stratum, to the main record */
-	SCATTERED_MIN = 8, /* bits that keyspace_permute() takes */
+	WD2_RECORDS = 32,  /* records of a thread: its main one and the letters */
+	WD2_PUTS = 12,     /* puts of the main record in each stratum */
+	SCATTERED_MIN = 8, /* limit of keyspace_permute(), in bits */
 	SCATTERED_MAX = 56,
 	URL_ROUND = 15,
 	URL_PUTS = 10,
@@ -46,7 +46,7 @@ enum {
 
 #define CHOICE_SALT UINT64_C(0x6a09e667f3bcc909)
 
-/** A stratum of a range: the `local`-th one, with what its operations are. */
+/** The `local`-th stratum of a range, and its operations. */
 struct draw {
 	const struct ops_spec *spec;
 	uint64_t local;
@@ -58,14 +58,14 @@ struct draw {
 
 /** A row of the table of tests. */
 struct test {
-	uint32_t kinds; /* bits 1 << NB_OP_* of those in its mix: these, and all of these */
+	uint32_t kinds; /* the mix must contain exactly these kinds: bits 1 << NB_OP_* */
 	uint32_t ranges_min;
-	bool has_own_keys; /* no two threads write to one record */
-	bool has_waits;    /* threads of odd ranges follow the others */
+	bool has_own_keys; /* no two threads write the same record */
+	bool has_waits;    /* threads of odd ranges follow those of even ranges */
 	void (*draw)(struct draw *draw);
-	/** OPS_*: the state of a record, after done[r] operations of each range r. */
+	/** State OPS_* of a record after done[r] operations of each range r. */
 	uint8_t (*after)(const struct ops_spec *spec, const uint64_t *done, uint64_t number);
-	/** There are records 0 up to this one; UINT64_MAX: as many as there are inserts. */
+	/** Number of records; UINT64_MAX: the number of inserts. */
 	uint64_t (*numbers)(const struct nb_job *job);
 };
 
@@ -75,7 +75,7 @@ set_size(const struct nb_job *job)
 	return job->space > 0 ? job->space : 1;
 }
 
-/** A number that belongs to part `part` of the range. */
+/** A random number for part `part` of the range. */
 static uint64_t
 choice(const struct ops_spec *spec, uint32_t range, uint64_t part)
 {
@@ -92,7 +92,7 @@ set(struct draw *draw, uint32_t j, uint32_t kind, uint64_t number, uint8_t expec
 	draw->expects[j] = expects;
 }
 
-/** Where records are scattered over a space, as many as that has. */
+/** If records are scattered over a space, the size of the space. */
 static uint64_t
 inserts_or_space(const struct nb_job *job)
 {
@@ -113,9 +113,9 @@ is_there(const struct ops_spec *spec, const uint64_t *done, uint64_t number)
 	return OPS_PRESENT;
 }
 
-/* ---- rw2: gets of the thread's own keys between its inserts ---- */
+/* ---- rw2: reads of the thread's own keys between its inserts ---- */
 
-/** With a space, records are scattered over it: over as many numbers as bits of a number in it. */
+/** With a space, records are scattered over the largest power of two inside it. */
 static uint64_t
 rw2_record(const struct ops_spec *spec, uint64_t k)
 {
@@ -126,7 +126,7 @@ rw2_record(const struct ops_spec *spec, uint64_t k)
 	return keyspace_permute(k & ((UINT64_C(1) << bits) - 1), bits, spec->seed);
 }
 
-/** So that there is a record to read; if the stratum has no insert, nothing has been put yet. */
+/** Makes a record available to reads. Without an insert in the stratum, none exists yet. */
 static void
 begin_with_insert(uint8_t *kinds)
 {
@@ -158,7 +158,7 @@ draw_rw2(struct draw *draw)
 
 /* ---- rwsmall: a small set of keys, put once and then put and read ---- */
 
-/** Where the range's set begins; *filled: records that are put first. */
+/** The start of the range's set; *filled: number of records that are put first. */
 static uint64_t
 set_of(const struct ops_spec *spec, uint32_t range, uint64_t *filled)
 {
@@ -194,7 +194,7 @@ numbers_rwsmall(const struct nb_job *job)
 	return (set_size(job) + SEPARATION) * RANGES_MOST;
 }
 
-/* ---- wd1: even threads insert ascending keys, odd ones remove them behind ---- */
+/* ---- wd1: even threads insert ascending keys, odd ones delete them afterwards ---- */
 
 static void
 draw_wd1(struct draw *draw)
@@ -218,11 +218,14 @@ after_wd1(const struct ops_spec *spec, const uint64_t *done, uint64_t number)
 	return remover < spec->ranges && n < done[remover] ? OPS_ABSENT : OPS_PRESENT;
 }
 
-/* ---- wd2: puts of a key race with removals by the thread beside, and with its neighbours ---- */
+/* ---- wd2: puts of a key race with deletes by the next thread, and with its neighbours ---- */
 
 enum { KEEPS, PUTS, REMOVES };
 
-/** What a stratum of the range does with all letters, each of 10000/65536 in the original. */
+/**
+ * The action of a stratum on all letters; puts and deletes are 10000/65536 each, as in the
+ * original.
+ */
 static int
 letters_action(const struct ops_spec *spec, uint32_t range, uint64_t local)
 {
@@ -230,7 +233,7 @@ letters_action(const struct ops_spec *spec, uint32_t range, uint64_t local)
 	return drawn < 10000 ? PUTS : drawn < 20000 ? REMOVES : KEEPS;
 }
 
-/** The state of the letters before the stratum: of the last action that was one. */
+/** The state of the letters before the stratum: that of the last put or delete. */
 static uint8_t
 letters_before(const struct ops_spec *spec, uint32_t range, uint64_t local)
 {
@@ -276,7 +279,7 @@ after_wd2(const struct ops_spec *spec, const uint64_t *done, uint64_t number)
 	uint32_t of = (uint32_t)(number / WD2_RECORDS);
 	uint32_t range = (of + spec->ranges - 1) % spec->ranges;
 	if (letter == 0)
-		return OPS_ANY; /* two threads write to it */
+		return OPS_ANY; /* two threads write it */
 	uint64_t local = done[range] / OPS_STRATUM, at = done[range] % OPS_STRATUM;
 	int action = letters_action(spec, range, local);
 	bool is_done = at > WD2_PUTS + LETTERS + LETTERS - letter;
@@ -292,7 +295,7 @@ numbers_wd2(const struct nb_job *job)
 	return (uint64_t)WD2_RECORDS * RANGES_MOST;
 }
 
-/* ---- wd3: insert all, get all, remove all, find none ---- */
+/* ---- wd3: insert all, read all, delete all, find none ---- */
 
 static void
 draw_wd3(struct draw *draw)
@@ -326,7 +329,10 @@ numbers_wd3(const struct nb_job *job)
 	return set_size(job) * RANGES_MOST;
 }
 
-/* ---- scan1: scans that must see every fixed record, and writers of clumps between these ---- */
+/*
+ * ---- scan1: scans that must return every fixed record, and writers of clumps between them
+ * ----
+ */
 
 static void
 draw_scan1(struct draw *draw)
@@ -372,7 +378,7 @@ numbers_scan1(const struct nb_job *job)
 	return (set_size(job) + 2) * FIXED_STEP;
 }
 
-/* ---- url: puts of ten keys, then removals of the five oldest ones ---- */
+/* ---- url: puts of ten keys, then deletes of the five oldest ones ---- */
 
 static void
 draw_url(struct draw *draw)
@@ -466,7 +472,7 @@ check(const struct nb_job *job, const struct nb_group *group)
 	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
 		kinds |= (uint32_t)(group->weights[kind] > 0) << kind;
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++) {
-		/* clumps may do without reads */
+		/* clumps may have no reads */
 		bool is_optional = group->masstree_test == NB_TEST_CLUMPS && kind == NB_OP_READ;
 		if (!is_optional && ((kinds ^ test->kinds) >> kind & 1) != 0)
 			return error_set(NB_ERR_USAGE, "masstree-test: %s needs %s %s = 0",

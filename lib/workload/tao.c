@@ -2,23 +2,22 @@
 /*
  * The operations of TAOBench, as its published generator makes them.
  *
- * A read goes to an object or an edge: its shard is drawn from the primary shards, then one of
- * the shard's loaded edges, uniformly. An object is the first one of that edge. An update or a
- * delete chooses in the same way; an insert makes a new id. A transaction is so many independent
- * reads, or writes. What the original's authors measured beyond that, such as keys that are
- * often together in a transaction, does not reach its generator.
+ * A read uses an object or an edge. It draws a primary shard, then one of the shard's loaded
+ * edges, uniformly. An object is the first one of that edge. An update or a delete chooses
+ * likewise; an insert makes a new id. A transaction is a number of independent reads or writes.
+ * The authors of TAOBench measured more, such as keys that often occur together in a
+ * transaction, but their generator does not use it.
  *
- * The edge of that choice is a number, and what belongs to it is computed (tao_graph.h). The
- * original reads all keys of all edges into memory first, with defects if its threads do not
- * divide 50.
+ * The edge is a number, and all its data is computed (tao_graph.h). The original first reads
+ * all keys of all edges into memory, with defects if its number of threads does not divide 50.
  *
- * Each insertion has a number of its own, which is known without the operations before: the mix
- * is exact in strata (ops_spec.c), so the operation knows how many inserts and how many write
- * transactions came before. The numbers of a group and an epoch begin where those of others end.
+ * Each insertion has its own number, which is known without earlier operations. The mix is
+ * exact in strata (ops_spec.c), so an operation knows the number of earlier inserts and write
+ * transactions. The numbers of different groups and epochs do not overlap.
  *
- * A write has the version of its operation as its timestamp, where the original has the wall
- * clock. So the stream does not depend on time; an update is refused if another thread that is
- * ahead has been at the record before.
+ * The timestamp of a write is the version of its operation; the original uses the wall clock.
+ * So the stream does not depend on time. An update is rejected if another thread that is ahead
+ * has already written the record.
  *
  * The checks of an edge (id1, id2, type) are those that the original documents in
  * GetIncompatibleKeys(). Its SQL for MySQL differs for bidirectional edges, by mistake.
@@ -31,19 +30,19 @@
 #include "workload/tao_job.h"
 
 enum {
-	TAO_VERSION = 1,      /* of all that makes the stream; part of the digest */
-	TAO_NUMBERS_BITS = 45 /* of the insertions of a lane */
+	TAO_VERSION = 1,      /* version of the algorithm of the stream; part of the digest */
+	TAO_NUMBERS_BITS = 45 /* bits of the insertion numbers of a lane */
 };
 
-/** What the operation that is made goes on with: its random numbers and its steps. */
+/** The operation being made: its random state and its steps. */
 struct making {
 	const struct ops_spec *spec;
 	const struct tao_graph *graph;
 	uint64_t random;
 	uint64_t *numbers;
 	struct nb_step *steps;
-	struct nb_slice *keys, *values; /* slots with their bytes */
-	uint32_t used;                  /* of all these */
+	struct nb_slice *keys, *values; /* with allocated bytes */
+	uint32_t used;                  /* used elements of these arrays */
 };
 
 static inline uint64_t
@@ -52,7 +51,7 @@ draw(struct making *making)
 	return splitmix64_next(&making->random);
 }
 
-/** One of the loaded edges. */
+/** Draw a loaded edge. */
 static inline uint64_t
 pick(struct making *making)
 {
@@ -61,7 +60,7 @@ pick(struct making *making)
 	return shard + graph->shards * tao_below(draw(making), tao_edges_of(graph, shard));
 }
 
-/** The number of an object, or of an edge, that is there. */
+/** Draw the number of an existing object or edge. */
 static inline uint64_t
 pick_record(struct making *making, uint32_t bar)
 {
@@ -81,7 +80,7 @@ table_of(const struct nb_slice *key)
 	return *(const uint8_t *)key->data == 'e' ? TAO_EDGES : TAO_OBJECTS;
 }
 
-/** End a step whose key is written. */
+/** Finish a step whose key has been written. */
 static inline struct nb_step *
 add_step(struct making *making, uint32_t verb, uint64_t number, size_t key_size)
 {
@@ -107,7 +106,10 @@ add_value(struct making *making, struct nb_step *step, uint64_t version)
 /** A set of types, as the operand of NB_STEP_PREFIX_EMPTY. */
 #define TYPE(type) (UINT64_C(1) << (type))
 
-/** What must not be there: edges from `from` to `to`, or to anywhere, of those types; 0: of any. */
+/**
+ * Edges that must not exist: from the first id to the second or, with is_anywhere, to any id;
+ * with is_back, in the other direction; of these types, 0: all.
+ */
 struct check {
 	bool is_back, is_anywhere;
 	uint64_t types;
@@ -148,7 +150,7 @@ add_checks(struct making *making, uint64_t number)
 	}
 }
 
-/** The record that a write goes to; `nth` is the number of an insertion of the group. */
+/** The record of a write; `nth` is the number of an insertion of the group. */
 static inline uint64_t
 write_number(struct making *making, uint32_t type, uint64_t nth)
 {
@@ -167,7 +169,7 @@ add_put(struct making *making, uint32_t verb, uint64_t number, uint64_t version)
 	add_value(making, add_step(making, verb, number, size), version);
 }
 
-/** Also what makes a delete depend on the age. */
+/** Also the first step of a delete that depends on the age. */
 static void
 add_update(struct making *making, uint64_t number, uint64_t version)
 {
@@ -227,7 +229,7 @@ write_type(struct making *making, uint32_t kind)
 
 /* ---- operations ---- */
 
-/** All edges that begin at one object, which are as many as its degree: returns that. */
+/** Scan all edges that begin at one object; returns their number, its degree. */
 static uint64_t
 add_range(struct making *making)
 {
@@ -258,7 +260,7 @@ draw_law(struct making *making, uint32_t law)
 	return tao_alias_draw(&making->graph->laws[law], draw(making));
 }
 
-/* Numbers of insertions: single ones are even, those of transactions odd. */
+/* Insertion numbers: single ones are even, those of transactions odd. */
 
 static inline uint64_t
 single_insertion(uint64_t nth)
@@ -281,7 +283,7 @@ add_writes(struct making *making, uint64_t txn, uint64_t version)
 			version);
 }
 
-/** Make operation j of the stratum; the counts before it are the maker's. */
+/** Make operation j of the stratum; the maker has the counts before it. */
 static void
 make_steps(struct ops_maker *maker, struct making *making, uint32_t j)
 {
@@ -359,7 +361,7 @@ tao_make(struct ops_maker *maker)
 
 /* ---- for verification ---- */
 
-/** Operations on inserted records do not come. */
+/** No operation uses inserted records. */
 static uint64_t
 tao_needs(const struct ops_spec *spec, uint64_t stratum)
 {
@@ -368,7 +370,7 @@ tao_needs(const struct ops_spec *spec, uint64_t stratum)
 	return 0;
 }
 
-/** Turn to the stratum of operation i, which is then the j-th. */
+/** Move to the stratum of operation i, which is then the j-th. */
 static uint32_t
 turn_to(struct ops_maker *maker, uint64_t i)
 {
@@ -381,7 +383,7 @@ turn_to(struct ops_maker *maker, uint64_t i)
 	return j;
 }
 
-/** Whether a write transaction goes to the record; its draws are those of add_writes(). */
+/** Whether a write transaction uses the record; draws the same as add_writes(). */
 static bool
 txn_writes(struct making *making, uint64_t txn, uint64_t number)
 {

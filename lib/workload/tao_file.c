@@ -2,13 +2,13 @@
 /*
  * Reads a workload file of TAOBench.
  *
- * The original finds names by a regular expression, so that a misspelled one is an exception or
- * is lost. Here every line is a JSON value of its own. Names that the original reads and does
- * not use are kept apart from names that nobody knows: the caller prints both once.
+ * The original finds names by a regular expression, so a misspelled name causes an exception or
+ * is ignored. Here every line is a separate JSON value. Names that the original reads but does
+ * not use are listed separately from unknown names; the caller prints both once.
  *
- * A list of types may leave types out, or list them in another order; the places of a law are
- * always those of tao_file.h. Lists of more shards than TAO_SHARDS_MAX are refused: the original
- * folds them, remote shards by mistake with the weights of primary ones.
+ * A list of types may omit types or have another order; the outcomes of a distribution are
+ * always those of tao_file.h. Lists of more than TAO_SHARDS_MAX shards are rejected. The
+ * original folds them, and by mistake folds remote shards with the weights of primary ones.
  */
 #include "workload/tao_file.h"
 
@@ -32,12 +32,14 @@ static const char *const write_types[] = {
 static const char *const edge_types[] = {
 	"unique", "bidirectional", "unique_and_bidirectional", "other"};
 
-/** A law: its name, the names of its places, or the largest size, or only weights. */
+/**
+ * Syntax of a distribution: its name; the names of outcomes, the maximum size, or only weights.
+ */
 struct form {
 	const char *name;
 	const char *const *names;
-	uint32_t count; /* of names, or of weights at least */
-	uint32_t most;  /* of weights */
+	uint32_t count; /* number of names, or minimum number of weights */
+	uint32_t most;  /* maximum number of weights */
 	uint32_t size_max;
 };
 
@@ -58,7 +60,7 @@ static const struct form forms[TAO_LAWS] = {
 	[TAO_REMOTE_SHARDS] = {"remote_shards", NULL, 1, TAO_SHARDS_MAX, 0},
 };
 
-/* The original reads these and draws nothing from them. */
+/* Names that the original reads but does not use. */
 static const char *const unused[] = {"read_operation_latency", "write_operation_latency",
 	"write_txn_latency", "errors", "txn_errors", "operation_predicates", "txn_predicates",
 	"txn_predicate_counts", "read_tiers"};
@@ -83,7 +85,7 @@ read_weight(double *weight, const json_t *value)
 		: error_set(NB_ERR_USAGE, "a weight is a number from 0 up");
 }
 
-/** The place that entry i of the line stands for. */
+/** The outcome of entry i of the line. */
 static int
 read_place(const struct form *form, const json_t *values, size_t i, uint32_t *place)
 {
@@ -109,7 +111,7 @@ read_size(const struct form *form, const json_t *values, size_t i, uint32_t *siz
 		: error_set(NB_ERR_USAGE, "\"values\" are sizes of 1 to %u", form->size_max);
 }
 
-/** Room for the places; sizes of their own where the law has some. */
+/** Allocate the weights and, for sizes, the values. */
 static int
 create_law(struct tao_law *law, const struct form *form, size_t entries)
 {
@@ -231,7 +233,7 @@ tao_file_share(const struct tao_file *file, uint32_t law, uint32_t place)
 	return place < of->count && sum > 0 ? of->weights[place] / sum : 0;
 }
 
-/** Laws of what cannot happen need not be there. */
+/** Distributions of operations that cannot occur may be missing. */
 static bool
 is_needed(const struct tao_file *file, uint32_t law)
 {

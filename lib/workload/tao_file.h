@@ -11,18 +11,18 @@
 #include <mininb/mininb.h>
 
 enum {
-	TAO_SHARDS = 50,     /* that a graph has at least */
-	TAO_SHARDS_MAX = 64, /* an id has 6 bits for them below its sign */
+	TAO_SHARDS = 50,     /* minimum number of shards of a graph */
+	TAO_SHARDS_MAX = 64, /* an id has 6 bits for the shard, below its sign */
 	TAO_READS_MAX = 1024,
-	TAO_WRITES_MAX = 128 /* of a write transaction: each may take 4 steps */
+	TAO_WRITES_MAX = 128 /* writes of a transaction: each may need 4 steps */
 };
 
-/* The laws that the generator draws from, and what their places mean. */
+/* The distributions of the generator, and the meaning of their outcomes. */
 enum {
 	TAO_OPERATIONS, /* TAO_OP_* */
 	TAO_READS,      /* TAO_READ_* */
 	TAO_WRITES,     /* TAO_ADD_OBJECT ... TAO_DELETE_EDGE */
-	TAO_TXN_READS,  /* as TAO_READS, within transactions */
+	TAO_TXN_READS,  /* as TAO_READS, inside transactions */
 	TAO_TXN_WRITES, /* as TAO_WRITES */
 	TAO_TXN_READ_SIZES,
 	TAO_TXN_WRITE_SIZES,
@@ -43,21 +43,22 @@ enum {
 	TAO_DELETE_EDGE
 };
 
-/** One of `count` places, each with its weight. Sizes are in `values`. */
+/** A distribution over `count` outcomes, each with a weight. Sizes are in `values`. */
 struct tao_law {
 	uint32_t count;
 	uint32_t *values; /* of TAO_*_SIZES; else NULL */
-	double *weights;  /* finite, not negative, together more than 0 */
+	double *weights;  /* finite, not negative, sum above 0 */
 };
 
 struct tao_file {
 	struct tao_law laws[TAO_LAWS];
-	char *unused; /* names that the original knows and does not use: "errors, read_tiers"; or NULL */
+	/* Names that the original knows but does not use, "errors, read_tiers"; or NULL. */
+	char *unused;
 	char *unknown; /* other names; or NULL */
-	uint64_t hash; /* of all that the generator draws from */
+	uint64_t hash; /* of all data that the generator uses */
 };
 
-/** NB_ERR_USAGE says what is wrong with which line; NB_FAIL that the file cannot be read. */
+/** NB_ERR_USAGE: the text has the line and the error. NB_FAIL: the file cannot be read. */
 NB_MUST_CHECK int
 tao_file_read(struct tao_file **out, const char *path);
 
@@ -65,7 +66,7 @@ tao_file_read(struct tao_file **out, const char *path);
 void
 tao_file_delete(struct tao_file *file);
 
-/** The weight of a place over that of all. */
+/** The probability of an outcome. */
 double
 tao_file_share(const struct tao_file *file, uint32_t law, uint32_t place);
 

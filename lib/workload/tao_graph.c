@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ids and keys of the social graph, and back.
+ * Ids and keys of the social graph and their inverses.
  *
- * The published layout of an id is shard << 57 | (sequence & 0x1ffff) << 40 | (ns & 0xffffffffff):
- * a counter that goes up by one for each id, and the wall clock. So the ids of a shard ascend
- * until the counter wraps, which decides where an engine inserts. Here the clock is a function of
- * the counter, TAO_STEP_NS ahead for each id. The n-th id of all can be told from the bits of its
- * counter and its time: a round of the counter adds an odd number to the time, which is invertible
- * mod 2^40. So all ids differ, and a key that a scan finds tells its record.
+ * The published layout of an id is shard << 57 | (sequence & 0x1ffff) << 40 | (ns &
+ * 0xffffffffff), with a counter that is incremented for each id and the wall clock. So the ids
+ * of a shard ascend until the counter wraps, which determines where an engine inserts. Here the
+ * clock is a function of the counter, TAO_STEP_NS later for each id. The number n of an id
+ * follows from its counter and time: each round of the counter adds an odd number to the time,
+ * which is invertible mod 2^40. So all ids differ, and a key found by a scan identifies its
+ * record.
  *
- * The original has a counter in each thread with a random start. One counter is enough for the
- * same order within a shard; it is the order of one loading thread.
+ * In the original each thread has a counter with a random start. One counter gives the same
+ * order inside a shard: that of one loading thread.
  */
 #include "workload/tao_graph.h"
 
@@ -19,7 +20,7 @@
 #include "base/error.h"
 #include "workload/sizes.h"
 
-/* Separates the numbers of a graph from those of operations. */
+/* Separates the random numbers of a graph from those of operations. */
 #define GRAPH_SALT UINT64_C(0x7a6f2b8c4d1e9053)
 
 static void
@@ -29,7 +30,7 @@ alias_destroy(struct tao_alias *alias)
 	*alias = (struct tao_alias){0};
 }
 
-/** A slot whose share is below 1 / count is filled up by one whose share is above. */
+/** Fill slots with a share below 1 / count from those above. */
 static void
 fill_slots(struct tao_alias *alias, double *shares, uint32_t *light, uint32_t *heavy)
 {
@@ -49,10 +50,13 @@ fill_slots(struct tao_alias *alias, double *shares, uint32_t *light, uint32_t *h
 		if (shares[large] < 1)
 			light[lights++] = heavy[--heavies];
 	}
-	/* What is left is 1 but for rounding: `own` is drawn either way. */
+	/* The other shares are 1, apart from rounding: they always draw `own`. */
 }
 
-/** Draws values[i], or i if that is NULL, as often as weights[i] says. None but zeros: draws nothing. */
+/**
+ * Draw values[i], or i if `values` is NULL, with the probability weights[i] / sum. If all
+ * weights are 0, it draws nothing.
+ */
 static int
 alias_create(
 	struct tao_alias *alias, const double *weights, const uint32_t *values, uint32_t count)
@@ -83,7 +87,7 @@ alias_create(
 	return error_memory();
 }
 
-/** The number that times `odd` is 1 mod 2^64: each round doubles the bits that are right. */
+/** The inverse of `odd` mod 2^64. Each round doubles the number of right bits. */
 static uint64_t
 inverse(uint64_t odd)
 {
@@ -93,7 +97,7 @@ inverse(uint64_t odd)
 	return result;
 }
 
-/** The share of objects among what the two laws' places say: `objects` and `edges` are sums. */
+/** Threshold for the share of objects in objects + edges. */
 static uint64_t
 bar_of(double objects, double edges)
 {
@@ -134,8 +138,8 @@ create_classes(struct tao_graph *graph, const struct tao_law *law)
 }
 
 /**
- * As many degrees as there are groups, drawn once and for all shards. More groups would not change
- * the law by much, and are slower to search.
+ * Draw the degrees of the groups, once for all shards. More groups would hardly change the
+ * distribution and are slower to search.
  */
 static int
 create_groups(struct tao_graph *graph, const struct nb_sizes *law, uint64_t seed)
@@ -223,7 +227,7 @@ tao_graph_destroy(struct tao_graph *graph)
 		alias_destroy(&graph->laws[i]);
 }
 
-/* ---- keys, and back ---- */
+/* ---- keys and their inverses ---- */
 
 static uint64_t
 get_id(const uint8_t *in)
@@ -233,7 +237,7 @@ get_id(const uint8_t *in)
 	return __builtin_bswap64(bytes);
 }
 
-/** Which id of all it is, were it one. */
+/** The number of an id, if it is valid. */
 static uint64_t
 nth_of(const struct tao_graph *graph, uint64_t id)
 {

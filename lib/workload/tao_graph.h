@@ -4,12 +4,12 @@
 /**
  * The social graph of TAOBench: its objects and edges, by number.
  *
- * Edge e joins two objects of its own. Edges 0..edges-1 are loaded; a run adds edges, or objects
- * that have the first id of an edge, with numbers from `edges` up. Everything about edge e is a
- * pure function of (seed, e), so nothing is remembered, and no clock is read.
+ * Edge e joins two objects of its own. The load inserts edges 0..edges-1. A run adds edges, or
+ * objects with the first id of an edge, with numbers from `edges` up. All data of edge e is a
+ * pure function of (seed, e), so nothing is stored and no clock is read.
  *
- * A record is number 3 * e + part. Keys: 'o' and the id; 'e', both ids and the type. Ids are
- * big-endian, so the order of keys is that of the original's primary keys.
+ * The number of a record is 3 * e + part. Keys: 'o' and the id; 'e', both ids and the type. Ids
+ * are big-endian, so the order of keys is that of the original's primary keys.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -22,43 +22,43 @@
 
 enum { TAO_OBJECT, TAO_REMOTE_OBJECT, TAO_EDGE, TAO_PARTS };
 
-/* Types of edges, as their keys have them. */
+/* Types of edges, as stored in their keys. */
 enum { TAO_UNIQUE, TAO_BIDIRECTIONAL, TAO_UNIQUE_BIDIRECTIONAL, TAO_OTHER, TAO_TYPES };
 
 enum {
 	TAO_SEQUENCE_BITS = 17,
 	TAO_TIME_BITS = 40,
-	TAO_STEP_NS = 1000, /* that an id's time is ahead of the one before */
+	TAO_STEP_NS = 1000, /* difference of time between consecutive ids */
 	TAO_OBJECT_KEY = 9,
 	TAO_EDGE_KEY = 18,
-	TAO_FIRST_ID = 9, /* bytes of an edge's key up to there */
+	TAO_FIRST_ID = 9, /* size of an edge's key before the first id's end */
 	TAO_BOTH_IDS = 17,
-	TAO_AGE_BYTES = 8,  /* of a value, before the bytes of the column `value` */
-	TAO_VALUE_MIN = 24, /* of those: a key's hash, a version and a checksum */
+	TAO_AGE_BYTES = 8,  /* size of the age at the start of a value */
+	TAO_VALUE_MIN = 24, /* minimum size of the rest: hash of the key, version, checksum */
 	TAO_TABLES = 2,
 	TAO_DEGREE_MAX = 1 << 20
 };
 
 #define TAO_SEQUENCE_MASK ((UINT64_C(1) << TAO_SEQUENCE_BITS) - 1)
 #define TAO_TIME_MASK ((UINT64_C(1) << TAO_TIME_BITS) - 1)
-/* What a whole round of sequence numbers adds to the time: odd, so that it can be undone. */
+/* Increment of the time per round of sequence numbers. Odd, so it can be inverted. */
 #define TAO_LAP_NS (((uint64_t)TAO_STEP_NS << TAO_SEQUENCE_BITS) | 1)
 
-/** Walker's alias method: a draw is one multiplication and one comparison. */
+/** Walker's alias method: a draw needs one multiplication and one comparison. */
 struct tao_slot {
-	uint64_t bar; /* of the fraction: below it `own`, else `other` */
+	uint64_t bar; /* threshold of the fraction: below it `own`, else `other` */
 	uint32_t own, other;
 };
 
 struct tao_alias {
 	struct tao_slot *slots;
-	uint32_t count; /* 0: nothing can be drawn */
+	uint32_t count; /* 0: nothing to draw */
 };
 
-/* Read transactions are kinds of operations by their sizes: up to 4, 16, 64, 256 and 1024. */
+/* Read transactions form kinds by maximum size: 4, 16, 64, 256 and 1024. */
 enum { TAO_CLASSES = 5 };
 
-/* What is done to an object, else to an edge. */
+/* Operations on an object or, above the threshold, on an edge. */
 enum {
 	TAO_BAR_READ,
 	TAO_BAR_TXN_READ,
@@ -71,18 +71,21 @@ enum {
 struct tao_graph {
 	uint64_t edges, seed;
 	uint64_t start;  /* sequence number of the first id */
-	uint64_t unlap;  /* times TAO_LAP_NS: 1, mod 2^40 */
-	uint32_t shards; /* that the loaded edges are in, in turn */
-	uint64_t hash;   /* of the laws and the degrees */
-	/* Where the groups of edges with one first id begin, of each shard, again and again. */
-	uint32_t group_count;   /* 0: each edge has a first id of its own */
+	uint64_t unlap;  /* inverse of TAO_LAP_NS mod 2^40 */
+	uint32_t shards; /* of the loaded edges, which use them in turn */
+	uint64_t hash;   /* of the distributions and the degrees */
+	/*
+	 * Begins of the groups of edges with the same first id, in each shard, repeated
+	 * cyclically.
+	 */
+	uint32_t group_count;   /* 0: each edge has its own first id */
 	uint32_t *group_begins; /* group_count + 1 */
 	struct tao_alias laws[TAO_LAWS];
 	struct tao_alias classes[TAO_CLASSES]; /* sizes of read transactions */
-	uint64_t bars[TAO_BARS];               /* a word below it: an object */
+	uint64_t bars[TAO_BARS];               /* a random word below it selects an object */
 };
 
-/** The largest size of a class of read transactions. */
+/** The maximum size of a class of read transactions. */
 static inline uint32_t
 tao_class_max(uint32_t which)
 {
@@ -99,8 +102,8 @@ tao_class_of(uint32_t size)
 }
 
 /**
- * `edges` are at least as many as there are shards, so that none of these is empty. The file is not
- * needed afterwards.
+ * `edges` is at least the number of shards, so that no shard is empty. The file is not needed
+ * afterwards.
  */
 NB_MUST_CHECK int
 tao_graph_create(struct tao_graph *graph, const struct tao_file *file, uint64_t edges,
@@ -109,7 +112,7 @@ tao_graph_create(struct tao_graph *graph, const struct tao_file *file, uint64_t 
 void
 tao_graph_destroy(struct tao_graph *graph);
 
-/** The edges of the primary shard: those with e % shards equal to it. */
+/** Number of edges in the primary shard `shard`: those with e % shards == shard. */
 static inline uint64_t
 tao_edges_of(const struct tao_graph *graph, uint32_t shard)
 {
@@ -124,7 +127,7 @@ tao_alias_draw(const struct tao_alias *alias, uint64_t random)
 	return (uint64_t)product < slot->bar ? slot->own : slot->other;
 }
 
-/** One of 0..n-1; the bias is n / 2^64. */
+/** A number 0..n-1; the bias is n / 2^64. */
 static inline uint64_t
 tao_below(uint64_t random, uint64_t n)
 {
@@ -148,14 +151,17 @@ tao_shard(uint64_t id)
 	return (uint32_t)(id >> (TAO_SEQUENCE_BITS + TAO_TIME_BITS));
 }
 
-/** What is drawn for edge e: the first word; further ones are of its sequence. */
+/** The first random word of edge e; more words are of its sequence. */
 static inline uint64_t
 tao_random(const struct tao_graph *graph, uint64_t e)
 {
 	return splitmix64_mix(graph->seed + e * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/** The edge whose first id edge e has, too; of loaded edges only. *degree: so many edges have it. */
+/**
+ * The edge whose first id edge e shares; only for loaded edges. *degree: number of edges with
+ * it.
+ */
 uint64_t
 tao_owner(const struct tao_graph *graph, uint64_t e, uint64_t *degree);
 
@@ -170,7 +176,7 @@ tao_object_id(const struct tao_graph *graph, uint64_t e)
 	return tao_id(graph, 2 * e, shard);
 }
 
-/** The id that edge e begins at. */
+/** The id at which edge e begins. */
 static inline uint64_t
 tao_first_id(const struct tao_graph *graph, uint64_t e)
 {
@@ -222,7 +228,7 @@ tao_edge_key(uint8_t *out, uint64_t first, uint64_t second, uint32_t type)
 	return TAO_EDGE_KEY;
 }
 
-/** Write the key of a record to out, which has TAO_EDGE_KEY bytes; its size. */
+/** Write the key of a record to out, which has TAO_EDGE_KEY bytes; returns its size. */
 static inline size_t
 tao_key(const struct tao_graph *graph, uint64_t number, uint8_t *out)
 {
@@ -235,20 +241,20 @@ tao_key(const struct tao_graph *graph, uint64_t number, uint8_t *out)
 		out, tao_first_id(graph, e), tao_second_id(graph, e), tao_type(graph, e));
 }
 
-/** The record of the key; false: it is none of this graph's. */
+/** The record of a key; false: not of this graph. */
 bool
 tao_key_number(const struct tao_graph *graph, struct nb_slice key, uint64_t *number);
 
 /* Numbers of the tables. */
 enum { TAO_OBJECTS, TAO_EDGES };
 
-/** The tables of such a graph, and the columns that they point to. Not to be moved. */
+/** The tables of such a graph and their columns. It has internal pointers: do not move it. */
 struct tao_schema {
 	struct nb_table tables[TAO_TABLES];
 	struct nb_column row[2];
 };
 
-/** Values have `value_size` bytes with the timestamp. */
+/** `value_size` includes the timestamp. */
 void
 tao_schema_create(struct tao_schema *schema, uint64_t edges, uint64_t value_size);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kinds of a job with a social graph, and how often each is.
+ * The kinds of a job with a social graph, and their shares.
  *
- * A read of one object or edge is NB_OP_READ. Every other operation is a list of steps. Its kind
- * says here which steps it may have; the source chooses them for each operation:
- *   - insert: of an object, or of an edge after the checks of its type (tao.c);
- *   - update: put-if-newer; a blind put, if the job says so;
- *   - delete: put-if-newer, then delete unless that was refused;
- *   - write transaction: those of 1 to TAO_WRITES_MAX writes;
- *   - read transaction: gets. Each class of sizes is a kind, because a mean over sizes from 1 to
- *     500 says nothing about any of them.
+ * A read of one object or edge is NB_OP_READ. Every other operation is a list of steps. Its
+ * kind lists the possible steps; the source chooses them for each operation:
+ * - insert: an object, or an edge after the checks of its type (tao.c);
+ * - update: put-if-newer; a put, if the job has blind updates;
+ * - delete: put-if-newer, then delete unless the first was rejected;
+ * - write transaction: the steps of 1 to TAO_WRITES_MAX writes;
+ * - read transaction: gets. Each class of sizes is a kind, because a mean over sizes from 1 to
+ *   500 describes none of them.
  *
- * The shares are products of the file's weights, so the mix of kinds is exact in each stratum, as
- * it is of any job.
+ * The shares are products of the file's weights, so the mix of kinds is exact in each stratum,
+ * as for any job.
  */
 #include "workload/tao_job.h"
 
@@ -27,7 +27,7 @@
 #include "workload/tao_graph.h"
 
 enum {
-	SHARE_SCALE = 100000000, /* weights are shares in hundred-millionths */
+	SHARE_SCALE = 100000000, /* a weight of 1 is a share of 1 / SHARE_SCALE */
 	CHECKS_MAX = 3           /* steps before the insert of an edge */
 };
 
@@ -39,7 +39,7 @@ share(const struct nb_job *job, uint32_t law, uint32_t place)
 	return tao_file_share(job->graph, law, place);
 }
 
-/** Of reads, those that go to all edges of an object. */
+/** Share of the reads that read all edges of an object. */
 static double
 range_share(const struct nb_job *job)
 {
@@ -61,7 +61,7 @@ class_share(const struct nb_job *job, uint32_t which)
 	return sum;
 }
 
-/** A share that is not 0 has a weight that is not. */
+/** A share above 0 has a weight above 0. */
 static uint32_t
 weight_of(double part)
 {
@@ -103,7 +103,9 @@ add_step(struct nb_kind *kind, uint32_t verb, uint32_t most)
 		.verb = verb, .times_min = 1, .times_max = most};
 }
 
-/** Steps of up to `most` writes, of those that have a share in that law. */
+/**
+ * Add steps of up to `most` writes, of the types that have a share in the distribution `law`.
+ */
 static void
 add_writes(const struct nb_job *job, struct nb_kind *kind, uint32_t law, uint32_t most,
 	bool has_inserts, bool has_updates, bool has_deletes)
@@ -159,7 +161,7 @@ make_kinds(struct nb_job *job)
 		kind->steps[kind->step_count++] = (struct nb_kind_step){
 			.verb = NB_STEP_GET, .times_min = least, .times_max = tao_class_max(c)};
 	}
-	/* Those without a share still have to be kinds. */
+	/* Kinds without a share need a step, too. */
 	for (size_t k = 0; k < job->kind_count; k++) {
 		if (job->kinds[k].step_count == 0)
 			add_step(&job->kinds[k], NB_STEP_GET, 1);

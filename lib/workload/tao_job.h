@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef WORKLOAD_TAO_JOB_H
 #define WORKLOAD_TAO_JOB_H
-/** Jobs whose records are a social graph: the kinds of operations, and their shares. */
+/** Jobs whose records are a social graph: the kinds of operations and their shares. */
 #include <mininb/job.h>
 
 #include "workload/kinds.h"
 
-/* The kinds of such a job, from KIND_OWN up, beside NB_OP_READ. */
+/* The kinds of such a job, from KIND_OWN, in addition to NB_OP_READ. */
 enum {
 	TAO_KIND_INSERT = KIND_OWN,
 	TAO_KIND_UPDATE,
@@ -16,26 +16,28 @@ enum {
 };
 
 enum {
-	TAO_LANE_BITS = 10, /* of what keeps ids and versions of runs and groups apart */
-	TAO_INDEX_BITS = 38 /* of an operation's number in its group */
+	TAO_LANE_BITS = 10, /* bits that separate ids and versions of runs and groups */
+	TAO_INDEX_BITS = 38 /* bits of an operation's number in its group */
 };
 
-/** How far the numbers of a group's insertions are from those of other groups and epochs. */
+/** The lane of a group and epoch: separates the numbers of its insertions from all others. */
 static inline uint64_t
 tao_lane(const struct nb_job *job, uint32_t stream)
 {
 	return job->epoch * NB_GROUPS_MAX + stream;
 }
 
-/** Read the workload file, and make its kinds those of the job. */
+/** Read the workload file and add its kinds to the job. */
 NB_MUST_CHECK int
 tao_job_set_graph(struct nb_job *job, const char *text);
 
-/** Make what depends on several keys what they say. Of any job; after each key that is set. */
+/**
+ * Derive settings that depend on several keys. Called after each key that is set, for any job.
+ */
 void
 tao_job_settle(struct nb_job *job);
 
-/** Whether a key is the graph's to set; NB_ERR_USAGE says what to set instead. */
+/** Whether the graph determines a key; NB_ERR_USAGE names the key to set instead. */
 NB_MUST_CHECK int
 tao_job_refuse(
 	const struct nb_job *job, const struct nb_group *group, const char *key, bool is_share);

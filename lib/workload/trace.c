@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Traces: the table of formats, and reading in any of them.
+ * Traces: the table of formats, and the reader for all of them.
  *
- * The content of a file decides its format: the magic of our own, or the first line that is an
- * operation of a text format, so a log may begin with whatever its program printed. The file
- * name plays no part. Bare keys are the exception: any file of them is as good a u64 as a keys,
- * and nobody would notice a wrong guess. There the ending of the name (.u64, .keys, keys.bin)
- * decides, and without one of these the user has to say.
+ * The content of a file decides its format: the magic of mininb's own, or the first line that
+ * is an operation of a text format. So a log may begin with other output of its program. The
+ * file name does not matter, except for bare keys: any file of them is valid as u64 and as
+ * keys, and a wrong guess would go unnoticed. Then the suffix of the name (.u64, .keys,
+ * keys.bin) decides; without one of these the user must choose.
  *
- * A damaged line ends the reading, because a trace without some of its lines measures something
- * else. NB_TRACE_SKIP_BAD counts such lines instead.
+ * A damaged line ends the reading, because a trace without some of its lines is a different
+ * workload. NB_TRACE_SKIP_BAD counts such lines instead.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@
 #include "workload/trace_format.h"
 
 enum {
-	LOOK_MIN = 4096,    /* bytes in which the format is looked for first */
-	LOOK_MAX = 1 << 20, /* and at most */
+	LOOK_MIN = 4096,    /* bytes of the first attempt to detect the format */
+	LOOK_MAX = 1 << 20, /* bytes of the last attempt */
 };
 
 static const struct trace_format any_format = {.help = "found by looking at the file"};
@@ -86,9 +86,9 @@ trace_options_take(struct nb_trace_options *out, const struct nb_trace_options *
 	return NB_OK;
 }
 
-/* ---- which format it is ---- */
+/* ---- detection of the format ---- */
 
-/** The format of which this line is an operation; AUTO if there is none. */
+/** The format in which this line is an operation; AUTO if none. */
 static uint32_t
 format_of_line(struct trace_text line, bool is_whole)
 {
@@ -148,7 +148,7 @@ format_of_name(const char *path)
 	return NB_TRACE_AUTO;
 }
 
-/** RFC 1952: the first two bytes, and the one method. Bare keys may begin so, too. */
+/** RFC 1952: the first two bytes, and the only method. Bare keys may begin with them, too. */
 static int
 refuse_compressed(const struct trace_input *in)
 {
@@ -174,7 +174,7 @@ refuse_unknown(const struct trace_input *in, bool is_bare)
 		in->path);
 }
 
-/** Look at the beginning, and at more of it while that does not decide. */
+/** Examine the beginning of the file, and more of it until the format is found. */
 static int
 find_format(struct trace_reader *reader)
 {
@@ -261,7 +261,7 @@ trace_reader_next(struct trace_reader *reader, struct trace_op *op)
 	int rc = reader->format->parse != NULL ? trace_text_next(reader, op)
 					       : reader->format->next(reader, op);
 	reader->counts.bytes = reader->in.before + reader->in.pos;
-	if (rc != NB_OK) /* a file that was cut short while it is read is not damaged */
+	if (rc != NB_OK) /* a file that is truncated while it is read is not damaged */
 		return mapping_lost() != NULL ? error_interrupted() : rc;
 	if (!op->has_value_size && (op->kind == TRACE_NO_KIND || trace_is_write(op->kind)))
 		op->value_size = reader->value_size;

@@ -3,40 +3,40 @@
  * mininb's own format of traces. All numbers are little-endian.
  *
  *     header, 32 bytes
- *       0  8  magic: 89 'N' 'B' 'T' 0d 0a 1a 0a. As PNG's: a transfer that strips the
- *             eighth bit or turns line ends around is found at once
+ *       0  8  magic: 89 'N' 'B' 'T' 0d 0a 1a 0a. As in PNG: reveals a transfer that strips
+ *             the eighth bit or converts line ends
  *       8  4  version, 1
  *      12 12  0
  *      24  8  XXH3-64 of bytes 0..23
- *     blocks, one after the other, 40 bytes and the operations
+ *     blocks, one after another, 40 bytes and the operations
  *       0  4  "NBbk"
  *       4  4  bytes of operations, at least 1
- *       8  4  how many operations, at least 1
+ *       8  4  number of operations, at least 1
  *      12  4  0
- *      16  8  number of the block, from 0 up
+ *      16  8  number of the block, from 0
  *      24  8  due time of the operation before the first, in ns
- *      32  8  XXH3-64 of the operations, its seed being XXH3-64 of bytes 0..31
- *     end mark, 40 bytes: as a block of no bytes and no operations, but "NBen", its
- *       number that of the blocks, and in the place of the time all operations
+ *      32  8  XXH3-64 of the operations; its seed is XXH3-64 of bytes 0..31
+ *     end mark, 40 bytes: like a block without operations, but with "NBen", the number of
+ *       blocks as its number, and the number of all operations instead of the time
  *
  *     operation
- *       1 byte   bits 0-3: NB_OP_*, 15 for none; 4: the key is as long as the one before;
+ *       1 byte   bits 0-3: NB_OP_*, 15 for none; 4: the key is as long as the previous one;
  *                5: its value has a size; 6: as the last such size; 7: it has a due time
  *       varint   bytes of the key, unless bit 4
  *       varint   bytes of the value, if bit 5 and not bit 6
  *       varint   records, of a scan
- *       varint   ns from the due time before, if bit 7
+ *       varint   ns since the previous due time, if bit 7
  *       the key
  *
- * "Before" ends at the beginning of a block, so that blocks can be read alone, and a
- * trace be continued by writing over its end mark. A varint has seven bits a byte, the
- * lowest first, the top bit set in all but the last. So a read with a key of 8 bytes
- * takes 9 bytes, 10 or 11 with its time.
+ * Previous sizes do not extend across blocks, so a block can be read alone, and a trace can be
+ * continued by overwriting its end mark. A varint has seven bits per byte, lowest first; the
+ * top bit is set in all bytes except the last. So a read with a key of 8 bytes takes 9 bytes,
+ * or 10 to 11 with its time.
  *
- * Every byte is under a checksum, a block that is lost or comes twice shows in the
- * numbers, an end that is lost in the end mark. Rejected: a mode for keys of one size in
- * the header, which the writer of a stream would have to know beforehand; the same is
- * said by a bit that is there anyhow. Compression: zstd does that outside.
+ * A checksum covers every byte. A lost or duplicate block is detected by the block numbers, a
+ * lost end by the end mark. Rejected: a mode for keys of one size in the header, because the
+ * writer of a stream would have to know it in advance, and an existing bit has the same effect;
+ * compression, which zstd does outside.
  */
 #include <endian.h>
 #include <inttypes.h>
@@ -55,8 +55,8 @@ enum {
 	VERSION = 1,
 	HEADER_BYTES = 32,
 	BLOCK_BYTES = 40,
-	BLOCK_FULL = 64 << 10, /* a block of so many bytes of operations is written */
-	OP_BYTES = 64,         /* of an operation without its key, at most */
+	BLOCK_FULL = 64 << 10, /* size of a block's operations at which it is written */
+	OP_BYTES = 64,         /* maximum size of an operation without its key */
 	BLOCK_OPS_MAX = BLOCK_FULL + OP_BYTES + (int)NB_KEY_SIZE_MAX,
 
 	KIND_MASK = 15,
@@ -98,7 +98,7 @@ set_u64(uint8_t *at, uint64_t number)
 	set_u32(at + 4, (uint32_t)(number >> 32));
 }
 
-/** Of a block's header and of what follows it. */
+/** Hash of a block's header and operations. */
 static uint64_t
 block_hash(const uint8_t *header, const uint8_t *ops, size_t size)
 {
@@ -114,7 +114,7 @@ put_varint(uint8_t *at, uint64_t number)
 	return at;
 }
 
-/** NULL: it does not end in time, or is above 2^64-1. */
+/** NULL: the number is not terminated, or is above 2^64-1. */
 static const uint8_t *
 get_varint(const uint8_t *at, const uint8_t *end, uint64_t *out)
 {
@@ -157,7 +157,7 @@ begin(struct trace_reader *reader)
 	return NB_OK;
 }
 
-/** What is wrong with a header of a block; NULL: nothing. */
+/** Why the header of a block is invalid; NULL: it is valid. */
 static const char *
 check_header(const uint8_t *header)
 {
@@ -171,7 +171,7 @@ check_header(const uint8_t *header)
 	return NULL;
 }
 
-/** The end mark has to state the number of operations. */
+/** The end mark must have the right number of operations. */
 static int
 check_end(struct trace_reader *reader, const uint8_t *header)
 {
@@ -190,7 +190,7 @@ check_end(struct trace_reader *reader, const uint8_t *header)
 	return rc == NB_OK ? NB_NOT_FOUND : rc;
 }
 
-/** The file ends where a block should be. */
+/** The file ends where a block should begin. */
 static int
 cut_short(struct trace_reader *reader)
 {
@@ -202,7 +202,7 @@ cut_short(struct trace_reader *reader)
 	return rc == NB_OK ? NB_NOT_FOUND : rc;
 }
 
-/** Skip a damaged block, if another one or the end mark begins where it ends. */
+/** Skip a damaged block, if another one or the end mark follows directly. */
 static int
 skip_block(struct trace_reader *reader, size_t bytes, const char *why)
 {
@@ -269,7 +269,7 @@ take_block(struct trace_reader *reader)
 	return NB_OK;
 }
 
-/** What is wrong with the numbers of an operation; NULL: nothing. */
+/** Why the numbers of an operation are invalid; NULL: they are valid. */
 static const char *
 check_op(const struct trace_block *block, const struct trace_op *op, uint64_t passed)
 {
@@ -284,7 +284,7 @@ check_op(const struct trace_block *block, const struct trace_op *op, uint64_t pa
 	return passed > UINT64_MAX - block->due_ns ? "its time is too large" : NULL;
 }
 
-/** The operation at `at`; what follows it, or NULL and what is wrong. */
+/** Decode the operation at `at`; returns the rest, or NULL and sets *wrong. */
 static const uint8_t *
 decode(struct trace_block *block, const uint8_t *at, const uint8_t *end, struct trace_op *op,
 	const char **wrong)
@@ -317,7 +317,7 @@ decode(struct trace_block *block, const uint8_t *at, const uint8_t *end, struct 
 	return at + block->key_size;
 }
 
-/** A mistake of the writer, which a checksum does not find. Skip the rest of the block. */
+/** A mistake of the writer, which a checksum does not detect. Skips the rest of the block. */
 static int
 spoilt(struct trace_reader *reader, const char *wrong)
 {
@@ -453,7 +453,7 @@ write_end(struct trace_writer *writer)
 
 const struct trace_format trace_format_MININB = {
 	.help = "our own: compact, with checksums, sizes and times",
-	/* half of the magic: a damaged trace of ours is an error and not another format */
+	/* half of the magic, so a damaged trace of mininb is an error, not another format */
 	.magic = "\x89NBT",
 	.begin = begin,
 	.next = next,

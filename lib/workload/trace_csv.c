@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Traces of caches, one request a line, columns separated by commas.
+ * Traces of caches: one request per line, columns separated by commas.
  *
  * Twitter's (github.com/twitter/cache-trace, README.md) have no header and seven columns:
  *
  *     timestamp in s, key, key size, value size, client id, operation, TTL
  *
  * The keys may contain commas, so five columns are counted from the right. Meta's (CacheLib's
- * cachebench, KVReplayGenerator.h and ReplayGeneratorBase.h at 278ffc7) name theirs in a
- * header, in any order: op_time, key, key_size, op, op_count, size, cache_hits, ttl, ...;
- * key and op are required. Without a header they are key, op, size, op_count, key_size. If
- * files were concatenated, a header may come again.
+ * cachebench, KVReplayGenerator.h and ReplayGeneratorBase.h at 278ffc7) have a header with
+ * column names in any order: op_time, key, key_size, op, op_count, size, cache_hits, ttl, ...;
+ * key and op are required. Without a header the columns are key, op, size, op_count, key_size.
+ * In concatenated files, a header may occur again.
  *
- * Keys are anonymous and may be shorter than they were: they are padded with '0' to their key
- * size, as CacheLib does (its own limit of 256 bytes is not ours). A line with an op_count of n
- * is n operations. The size of a value that is read is not used. Times are whole seconds, so a
- * replay at their pace has one burst a second.
+ * Keys are anonymised and may be shorter than the original ones. They are padded with '0' to
+ * their key size, as in CacheLib (without its limit of 256 bytes). A line with an op_count of n
+ * is n operations. The value size of a read is ignored. Times are whole seconds, so a replay at
+ * their pace has one burst per second.
  *
  * Operations of memcached: set is an upsert, add an insert, replace and cas are updates;
  * append, prepend, incr and decr are read-modify-writes. Traces are written in Twitter's form,
- * 'incr' for a read-modify-write, without clients and TTLs.
+ * with 'incr' for a read-modify-write, without clients and TTLs.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -31,7 +31,7 @@
 
 enum { COLUMNS_MAX = 64, TWITTER_COLUMNS = 7, SECOND_NS = 1000000000 };
 
-/* The first of a kind is what that kind is written as. */
+/* The first name of a kind is used for writing. */
 static const struct request {
 	const char *name;
 	uint32_t kind;
@@ -52,7 +52,7 @@ static const struct request {
 };
 enum { REQUESTS = sizeof(requests) / sizeof(requests[0]) };
 
-/** A line taken apart. */
+/** The cells of a line. */
 struct cells {
 	struct trace_text cells[COLUMNS_MAX];
 	int count;
@@ -84,7 +84,7 @@ split(struct cells *cells, struct trace_text line)
 	}
 }
 
-/** The five columns after the key, from the right; time and key are what is left of them. */
+/** Find the five columns after the key from the right; the time and the key are the rest. */
 static bool
 split_twitter(struct cells *cells, struct trace_text line)
 {
@@ -105,7 +105,7 @@ split_twitter(struct cells *cells, struct trace_text line)
 	return true;
 }
 
-/* ---- which columns there are ---- */
+/* ---- columns ---- */
 
 static const struct trace_columns none = {-1, -1, -1, -1, -1, -1, false, false};
 
@@ -123,7 +123,7 @@ columns_of_header(const struct cells *cells)
 		{"op", &columns.op},
 		{"op_count", &columns.count},
 		{"size", &columns.value_size},
-		{"timestamp", &columns.time}, /* usual names of Twitter's columns */
+		{"timestamp", &columns.time}, /* usual names for Twitter's columns */
 		{"value_size", &columns.value_size},
 	};
 	for (int c = 0; c < cells->count; c++) {
@@ -144,7 +144,7 @@ is_number(struct trace_text cell)
 	return trace_text_number(&cell, &number) && cell.at == cell.end;
 }
 
-/** From a line that is a header, or an operation; *is_header says which. */
+/** Detect the columns from a line; *is_header: it is a header, not an operation. */
 static struct trace_columns
 find_columns(struct trace_text line, bool *is_header)
 {
@@ -185,7 +185,9 @@ looks(struct trace_text line, bool is_whole)
 
 /* ---- one line ---- */
 
-/** `instead` if there is no such column; a bad line if the cell is not a number. */
+/**
+ * Returns `instead` if the column is missing. A cell that is not a number makes the line bad.
+ */
 static uint64_t
 take_number(struct trace_reader *reader, const struct cells *cells, int column,
 	const char *what, uint64_t instead)
@@ -199,7 +201,7 @@ take_number(struct trace_reader *reader, const struct cells *cells, int column,
 	return number;
 }
 
-/** The key, padded with zeros if it was longer. */
+/** Get the key, padded with '0' to its original size. */
 static void
 take_key(struct trace_reader *reader, struct trace_op *op, struct trace_text key, uint64_t size)
 {
@@ -272,7 +274,7 @@ parse(struct trace_reader *reader, struct trace_text line, struct trace_op *op)
 		op->kind = request->kind;
 		return parse_cells(reader, &cells, op);
 	}
-	/* the header of another file that was appended? */
+	/* a header of an appended file */
 	struct trace_columns others = columns_of_header(&cells);
 	if (others.is_known) {
 		*columns = others;

@@ -2,8 +2,8 @@
 #ifndef WORKLOAD_TRACE_FORMAT_H
 #define WORKLOAD_TRACE_FORMAT_H
 /**
- * What a format of traces is, and what readers and writers are made of. A new format is a file
- * that defines trace_format_ID, a row of NB_TRACE_LIST() in <mininb/trace.h>, and a test.
+ * A format of traces, and the data of readers and writers. A new format needs a file that
+ * defines trace_format_ID, a row of NB_TRACE_LIST() in <mininb/trace.h>, and a test.
  */
 #include <stdio.h>
 
@@ -11,33 +11,33 @@
 #include "workload/op_kind.h"
 #include "workload/trace.h"
 
-/* ---- the bytes of a trace: a file that is mapped, or a stream with a window on it ---- */
+/* ---- the bytes of a trace: a mapped file, or a stream with a buffer ---- */
 
-/** data[pos..size) is there and not yet taken. It may move with each call but _take. */
+/** data[pos..size) is available and not consumed. Each call except _take may move it. */
 struct trace_input {
 	char *path;  /* for messages */
 	int fd;      /* -1: the file is mapped */
-	bool is_own; /* the descriptor is to be closed */
-	bool is_end; /* nothing follows data[size] */
+	bool is_own; /* close the descriptor at the end */
+	bool is_end; /* no data follows data[size] */
 	uint8_t *data;
 	size_t pos, size, room;
-	size_t forgotten; /* mapped: bytes whose pages were given back */
-	uint64_t before;  /* stream: bytes that were taken and are gone from `data` */
+	size_t forgotten; /* mapped: bytes whose pages were released */
+	uint64_t before;  /* stream: consumed bytes that are no longer in `data` */
 };
 
-/** Map it if it is a regular file that can be; else open it; "-" is stdin. */
+/** Map the file if it is regular and can be mapped; else open it; "-" is stdin. */
 NB_MUST_CHECK int
 trace_input_open(struct trace_input *in, const char *path);
 
-/** Read on, at least a byte unless that was the end. NB_ERR_INTERRUPTED while it waits. */
+/** Read at least one more byte, except at the end. NB_ERR_INTERRUPTED while it waits. */
 NB_MUST_CHECK int
 trace_input_more(struct trace_input *in);
 
-/** See that `size` bytes are there from pos on, or all there are. */
+/** Make `size` bytes available from pos, or as many as exist. */
 NB_MUST_CHECK int
 trace_input_want(struct trace_input *in, size_t size);
 
-/** Give back the pages of what was taken from a mapped file. */
+/** Release the pages of consumed data of a mapped file. */
 void
 trace_input_forget(struct trace_input *in);
 
@@ -60,36 +60,36 @@ trace_input_take(struct trace_input *in, size_t size)
 void
 trace_input_close(struct trace_input *in);
 
-/* ---- what readers, writers and formats are ---- */
+/* ---- readers, writers and formats ---- */
 
-/** The rest of a line, or a word of it. No NUL follows. Lent until the next line. */
+/** The rest of a line, or a word. Not NUL-terminated. Valid until the next line. */
 struct trace_text {
 	const char *at, *end;
 };
 
-/** What a line was found to be. */
+/** Result of parsing a line. */
 enum trace_verdict {
 	TRACE_LINE_OP,
 	TRACE_LINE_IGNORED, /* not an operation, as expected */
-	TRACE_LINE_OTHER,   /* an operation of a kind that mininb does not have */
-	TRACE_LINE_BAD      /* reader->reason says why */
+	TRACE_LINE_OTHER,   /* an operation of a kind that mininb does not support */
+	TRACE_LINE_BAD      /* reader->reason has the reason */
 };
 
-/** The columns of a CSV; -1: it has no such column. */
+/** Indexes of CSV columns; -1: missing. */
 struct trace_columns {
 	int key, op, key_size, value_size, time, count;
 	bool is_known;
-	bool is_twitter; /* its keys may contain commas */
+	bool is_twitter; /* keys may contain commas */
 };
 
-/** The block of mininb's own format that is being read. */
+/** The current block of mininb's own format. */
 struct trace_block {
 	uint64_t number; /* of the next block */
 	uint64_t due_ns; /* of the previous operation */
 	uint64_t key_size, value_size;
 	uint64_t total; /* operations of all blocks so far */
 	uint32_t ops;   /* operations left */
-	size_t left;    /* bytes left, from the input's pos on */
+	size_t left;    /* bytes left, from the input's pos */
 	bool is_over, is_gapped;
 };
 
@@ -100,14 +100,14 @@ struct trace_reader {
 	uint32_t id, flags;
 	uint64_t key_size, value_size;
 	uint64_t number;  /* of the last line */
-	char reason[160]; /* why this line is bad; "": it is not */
+	char reason[160]; /* why the line is bad; "": it is not */
 	uint8_t number_key[8];
-	uint8_t *key; /* of key_room bytes, for keys that are decoded */
+	uint8_t *key; /* key_room bytes, for decoded keys */
 	size_t key_room;
 	bool has_time;
 	uint64_t first_time, last_due_ns;
 	struct trace_columns columns;
-	uint64_t repeats; /* how often `repeated` will be returned again */
+	uint64_t repeats; /* remaining repetitions of `repeated` */
 	struct trace_op repeated;
 	struct trace_block block;
 };
@@ -115,28 +115,30 @@ struct trace_reader {
 struct trace_writer {
 	const struct trace_format *format;
 	char *path;
-	struct atomic_file atomic; /* path NULL: the file is written in place */
+	struct atomic_file atomic; /* path NULL: the file is written directly */
 	FILE *stream;              /* its error flag is checked after each operation */
 	char *buffer;              /* of the stream */
 	uint32_t id, flags, bare_kind;
 	uint64_t key_size;
-	uint64_t ops; /* including the one that is being added */
+	uint64_t ops; /* including the current one */
 	uint8_t *block;
 	size_t block_used;
 	uint32_t block_ops;
 	uint64_t block_number, block_begin_ns, due_ns, last_key_size, last_value_size;
 };
 
-/** Functions that may be NULL: all but parse or next. Without `add` it is read only. */
+/**
+ * A format. Functions may be NULL, but parse or next must exist. Without `add` it is read-only.
+ */
 struct trace_format {
 	const char *help;
 	const char *magic; /* the first bytes of a file */
-	/* Of text: whether a line is of the format, `is_whole` if it is not cut off. */
+	/* Text: whether a line has this format. `is_whole`: the line is not truncated. */
 	bool (*looks)(struct trace_text line, bool is_whole);
-	/* A line; trace_text_bad() and the like say what is wrong with it. */
+	/* Parse a line; reports errors with trace_text_bad() etc. */
 	enum trace_verdict (*parse)(
 		struct trace_reader *reader, struct trace_text line, struct trace_op *op);
-	/* Not of text: read what precedes the operations. */
+	/* Binary: read the data before the operations. */
 	int (*begin)(struct trace_reader *reader);
 	int (*next)(struct trace_reader *reader, struct trace_op *op);
 	int (*write_begin)(struct trace_writer *writer);
@@ -150,41 +152,41 @@ NB_TRACE_LIST(TRACE_FORMAT_DECLARE, TRACE_FORMAT_DECLARE)
 const struct trace_format *
 trace_format_of(uint32_t id);
 
-/** Copy what the caller knows of the options over the defaults, and check it. */
+/** Copy the known part of the caller's options over the defaults, and check it. */
 NB_MUST_CHECK int
 trace_options_take(struct nb_trace_options *out, const struct nb_trace_options *in);
 
-/* ---- reading, for the formats ---- */
+/* ---- reading: functions for the formats ---- */
 
 /**
- * Damage of the number-th `what` ("block"), NULL: line. NB_ERR_DATA, "PATH: block 5: WHY"
- * or "PATH:5: WHY"; NB_OK if it is to be skipped, which then is counted.
+ * Report damage of `what` ("block") number `number`; NULL: a line. NB_ERR_DATA: "PATH: block 5:
+ * WHY" or "PATH:5: WHY". NB_OK: it is skipped and counted.
  */
 NB_MUST_CHECK int
 trace_damage(struct trace_reader *reader, const char *what, uint64_t number, const char *fmt,
 	...) NB_PRINTF(4, 5);
 
-/** As `next` of a format that has `parse`. */
+/** The `next` function of formats with `parse`. */
 NB_MUST_CHECK int
 trace_text_next(struct trace_reader *reader, struct trace_op *op);
 
-/** Say why the line is bad, unless that is known already. Returns TRACE_LINE_BAD. */
+/** Set the reason why the line is bad, unless it is set. Returns TRACE_LINE_BAD. */
 enum trace_verdict
 trace_text_bad(struct trace_reader *reader, const char *fmt, ...) NB_PRINTF(2, 3);
 
-/** Take the decimal number that a blank or the end follows. False: none, or above 2^64-1. */
+/** Consume a decimal number followed by a blank or the end. False: none, or above 2^64-1. */
 bool
 trace_text_number(struct trace_text *text, uint64_t *out);
 
-/** The same; 0 and a bad line if there is none: "`what` is missing". */
+/** The same. Without a number it returns 0, and the line is bad: "`what` is missing". */
 uint64_t
 trace_text_need(struct trace_reader *reader, struct trace_text *text, const char *what);
 
-/** Take blanks; whether that was all. */
+/** Consume blanks; returns whether the text is then empty. */
 bool
 trace_text_is_over(struct trace_text *text);
 
-/** Take blanks and what precedes the next blank. */
+/** Consume blanks and the next word. */
 struct trace_text
 trace_text_word(struct trace_text *text);
 
@@ -198,36 +200,36 @@ trace_text_size(struct trace_text text)
 bool
 trace_text_begins(struct trace_text text, const char *prefix);
 
-/** Eight bytes of a number, in the order that the flags ask for; lent until the next. */
+/** Eight bytes of a number, in the byte order of the flags; valid until the next call. */
 struct nb_slice
 trace_text_key(struct trace_reader *reader, uint64_t number);
 
-/** See that reader->key has `size` bytes, no more than a key may have; else the line is bad. */
+/** Make room for `size` bytes in reader->key. The line is bad if a key may not be as long. */
 bool
 trace_text_key_room(struct trace_reader *reader, size_t size);
 
-/** See that sizes are within limits. Returns TRACE_LINE_OP, or BAD if the line is. */
+/** Check the limits of sizes. Returns TRACE_LINE_OP or TRACE_LINE_BAD. */
 enum trace_verdict
 trace_text_check(struct trace_reader *reader, const struct trace_op *op);
 
-/** Set due_ns from the recorded time, in units of `unit_ns`; nothing if the line is bad. */
+/** Set due_ns from the recorded time in units of `unit_ns`, unless the line is bad. */
 enum trace_verdict
 trace_text_due(
 	struct trace_reader *reader, struct trace_op *op, uint64_t time, uint64_t unit_ns);
 
-/** Whether an operation that a trace can hold stores a value. */
+/** Whether a kind that traces can contain stores a value. */
 static inline bool
 trace_is_write(uint32_t kind)
 {
 	return op_is(kind, OP_WRITES) && op_is_traced(kind);
 }
 
-/* ---- writing, for the formats; failures of the stream show in its error flag ---- */
+/* ---- writing: functions for the formats; the stream's error flag has failures ---- */
 
 void
 trace_write(struct trace_writer *writer, const void *data, size_t size);
 
-/** A text, then a number in decimal. */
+/** Write a text, then a decimal number. */
 void
 trace_write_number(struct trace_writer *writer, const char *text, uint64_t number);
 
@@ -235,12 +237,12 @@ trace_write_number(struct trace_writer *writer, const char *text, uint64_t numbe
 NB_MUST_CHECK int
 trace_write_refuse(const struct trace_writer *writer, const char *fmt, ...) NB_PRINTF(2, 3);
 
-/** The number that 8 bytes are, in the order that the flags ask for. NB_ERR_USAGE if not 8. */
+/** The number in an 8-byte key, in the byte order of the flags. NB_ERR_USAGE: not 8 bytes. */
 NB_MUST_CHECK int
 trace_write_key_number(
 	const struct trace_writer *writer, const struct trace_op *op, uint64_t *out);
 
-/** The kind, or what replaces it if there is none. */
+/** The kind of an operation, or its replacement if it has none. */
 static inline uint32_t
 trace_write_kind(const struct trace_writer *writer, const struct trace_op *op)
 {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a trace's bytes come from.
+ * Reads the bytes of a trace.
  *
- * A regular file is mapped: no copy, and a line of any length is one piece. Its
- * pages are given back as the reading goes on, so that a trace of 100 GB does not
- * push the engine's own data out of memory. Whatever cannot be mapped (a pipe, a
- * terminal, a file of /proc, which says that it is empty) is read into a buffer
- * that grows to the longest line. Rejected: read() for all, which is as fast but
- * has a copy more.
+ * A regular file is mapped: no copy is needed, and a line of any length is contiguous. Its
+ * pages are released during the reading, so a trace of 100 GB does not push the engine's data
+ * out of memory. An input that cannot be mapped (a pipe, a terminal, a file of /proc, whose
+ * size is 0) is read into a buffer, which grows to the longest line. Rejected: read() for all
+ * inputs, which is as fast but needs another copy.
  *
- * A file that is cut short while it is mapped raises SIGBUS; see mapping.c.
+ * A file that is truncated while it is mapped raises SIGBUS; see mapping.c.
  */
 #include "workload/trace_format.h"
 
@@ -27,10 +26,10 @@
 
 enum {
 	ROOM_MIN = 1 << 20,
-	WAIT_MS = 200 /* in which a request to stop is seen at the latest */
+	WAIT_MS = 200 /* maximum time before a request to stop is noticed */
 };
 
-/** Leaves the input a stream if the file cannot be mapped. */
+/** The input stays a stream if the file cannot be mapped. */
 static void
 map_file(struct trace_input *in, size_t size, const char *path)
 {
@@ -84,7 +83,7 @@ trace_input_open(struct trace_input *in, const char *path)
 	return NB_OK;
 }
 
-/** What was taken leaves the buffer; if that is full then, it becomes twice as large. */
+/** Remove consumed data from the buffer. If it is still full, double its size. */
 static int
 make_room(struct trace_input *in)
 {
@@ -106,7 +105,7 @@ make_room(struct trace_input *in)
 	return NB_OK;
 }
 
-/** A read() that waits is restarted after a signal; poll() is not. */
+/** A signal does not end a waiting read(), which is restarted; it does end poll(). */
 static int
 wait_for_input(const struct trace_input *in)
 {
@@ -154,7 +153,7 @@ trace_input_want(struct trace_input *in, size_t size)
 void
 trace_input_forget(struct trace_input *in)
 {
-	/* both ends on pages: forgotten is a multiple of TRACE_INPUT_FORGET */
+	/* both ends are page-aligned: forgotten is a multiple of TRACE_INPUT_FORGET */
 	size_t end = in->pos / TRACE_INPUT_FORGET * TRACE_INPUT_FORGET;
 	madvise(in->data + in->forgotten, end - in->forgotten, MADV_DONTNEED);
 	in->forgotten = end;

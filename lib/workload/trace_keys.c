@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bare keys, one after the other. The user says what is done to them.
+ * Bare keys, one after another. The user chooses the operation.
  *
- * A u64 is what FASTER's benchmark reads: eight bytes, the lowest first. The reader returns the
- * highest byte first, so that the order of bytes is the order of the numbers, unless the user
- * asks for little-endian keys. Keys of other sizes are bytes and stay as they are.
+ * A u64 file is the input of FASTER's benchmark: eight bytes per key, little-endian. The reader
+ * returns big-endian keys, so the order of bytes is the order of the numbers, unless the user
+ * requests little-endian keys. Keys of other sizes are bytes and stay unchanged.
  */
 #include <endian.h>
 #include <inttypes.h>

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The human-readable trace of RocksDB's trace_analyzer: what
+ * The human-readable trace of RocksDB's trace_analyzer, the file P-human_readable_trace.txt
+ * written by
  *
  *     trace_analyzer --trace_path=... --output_prefix=P --convert_to_human_readable_trace
  *
- * writes to P-human_readable_trace.txt. Read: tools/trace_analyzer_tool.cc and .h of
- * RocksDB 11.9.0 (1dfa729), WriteTraceSequence() and TraceOperationType; tried: what 7.8.3
- * writes. A line is
+ * Sources: tools/trace_analyzer_tool.cc and .h of RocksDB 11.9.0 (1dfa729),
+ * WriteTraceSequence() and TraceOperationType; tested with output of 7.8.3. A line is
  *
  *     0x<key in hex> <type> <column family> <bytes of the value> <time in microseconds>
  *
- * and has been since 2018; types 8 (MultiGet, a line for each key) came in 2021 and 9
- * (PutEntity) in 2023. A range delete had one key, and since April 2026 (#14573) has both;
- * mininb counts it with the operations that it does not have. A Seek does not say how far the
- * iterator went: it becomes a scan of one record, and so does a SeekForPrev. A Merge reads the
- * record sooner or later, so it becomes a read-modify-write.
+ * since 2018; types 8 (MultiGet, a line for each key) and 9 (PutEntity) were added in 2021 and
+ * 2023. A range delete had one key and has both since April 2026 (#14573); mininb counts it as
+ * an unsupported operation. A Seek does not record how far the iterator went: it becomes a scan
+ * of one record, and so does a SeekForPrev. A Merge reads the record sooner or later, so it
+ * becomes a read-modify-write.
  *
- * Column families share one key space here: equal keys of two families are one record.
+ * Column families share one key space: equal keys of two families are one record.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 
 enum { RANGE_DELETE = 4, MICROSECOND_NS = 1000 };
 
-/* By the types of TraceOperationType. */
+/* Indexed by the types of TraceOperationType. */
 static const uint32_t kinds[] = {
 	NB_OP_READ,                                /* Get */
 	NB_OP_UPSERT,                              /* Put */
@@ -38,7 +38,7 @@ static const uint32_t kinds[] = {
 	NB_OP_UPSERT,                              /* PutEntity */
 };
 
-/** The four numbers that follow the keys. */
+/** The four numbers after the keys. */
 struct numbers {
 	uint64_t type, family, value_size, time;
 };
@@ -56,7 +56,7 @@ take_numbers(struct trace_reader *reader, struct trace_text *line)
 	return (struct numbers){numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 
-/** Whether four numbers and no more are left. */
+/** Whether the rest is exactly four numbers. */
 static bool
 are_numbers(struct trace_text line)
 {
@@ -67,7 +67,7 @@ are_numbers(struct trace_text line)
 	return count == 4 && trace_text_is_over(&line);
 }
 
-/** With a key or, after --no_key, without. */
+/** A line with a key or, with --no_key, without one. */
 static bool
 looks(struct trace_text line, bool is_whole)
 {

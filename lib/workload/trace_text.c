@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Traces of lines: finding lines, numbers and words, and saying what is wrong with them.
+ * Text traces: finds lines, numbers and words, and reports errors.
  *
  * A line ends at a newline, with or without a carriage return before it, or at the end of the
- * file. Digits are read by hand: strtoull() needs a NUL, depends on the locale, and accepts
- * signs, blanks and "0x". A message shows a bad line as it is in the file, cut, with control
- * characters as \xNN.
+ * file. Digits are parsed by hand: strtoull() needs a NUL, depends on the locale, and accepts
+ * signs, blanks and "0x". A message quotes the beginning of a bad line, with control characters
+ * as \xNN.
  */
 #include <endian.h>
 #include <inttypes.h>
@@ -103,7 +103,7 @@ trace_text_bad(struct trace_reader *reader, const char *fmt, ...)
 	return TRACE_LINE_BAD;
 }
 
-/* ---- what a line is made of ---- */
+/* ---- parts of a line ---- */
 
 static bool
 is_digit(char c)
@@ -228,7 +228,7 @@ trace_text_check(struct trace_reader *reader, const struct trace_op *op)
 	return reader->reason[0] != '\0' ? TRACE_LINE_BAD : TRACE_LINE_OP;
 }
 
-/* Several clocks may have recorded the times. If a time goes back, it counts as the last one. */
+/* Several clocks may have recorded the times. A time that goes back counts as the last one. */
 enum trace_verdict
 trace_text_due(
 	struct trace_reader *reader, struct trace_op *op, uint64_t time, uint64_t unit_ns)

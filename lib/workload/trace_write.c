@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writing a trace, and converting one into another.
+ * Writes traces and converts them.
  *
- * A regular file is written aside and renamed when it is whole. stdout, a pipe or a device gets
- * the bytes as they come, and keeps what it has if the writing is given up. The buffer is large
- * because write() costs more than the copy into it.
+ * A regular file is written to a temporary file and renamed when it is complete. stdout, a pipe
+ * or a device receives the bytes directly, and keeps them if the writing is abandoned. The
+ * buffer is large, because write() costs more than the copy to the buffer.
  *
- * A conversion is one pass in memory that does not grow with the trace, so both ends may be
- * pipes. A format of bare keys loses everything else of an operation; an operation that another
+ * A conversion is one pass, and its memory does not grow with the trace, so both ends may be
+ * pipes. A format of bare keys drops all other data of an operation. An operation that another
  * format cannot hold ends the conversion.
  */
 #include <endian.h>
@@ -28,7 +28,7 @@
 #include "base/stdout.h"
 #include "workload/trace_format.h"
 
-enum { BUFFER_SIZE = 1 << 20, REPORT_OPS = 4096 /* between two reports of the progress */ };
+enum { BUFFER_SIZE = 1 << 20, REPORT_OPS = 4096 /* between two progress reports */ };
 
 /* ---- for the formats ---- */
 
@@ -109,7 +109,7 @@ open_stream(struct trace_writer *writer, const char *path)
 	return rc;
 }
 
-/** Also of a writer that was not opened completely. */
+/** Also for a writer that was not opened completely. */
 void
 trace_writer_abandon(struct trace_writer *writer)
 {
@@ -205,7 +205,7 @@ trace_writer_finish(struct trace_writer *writer)
 	return rc;
 }
 
-/* ---- converting ---- */
+/* ---- conversion ---- */
 
 static int
 convert(struct trace_reader *reader, struct trace_writer *writer, nb_progress_fn fn, void *arg)
@@ -228,7 +228,7 @@ convert(struct trace_reader *reader, struct trace_writer *writer, nb_progress_fn
 	return rc == NB_NOT_FOUND ? NB_OK : rc;
 }
 
-/** As many fields as the caller knows. */
+/** Copies the fields that the caller knows. */
 static void
 copy_counts(struct nb_trace_counts *out, const struct nb_trace_counts *counts)
 {

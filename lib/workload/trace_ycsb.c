@@ -2,7 +2,7 @@
 /*
  * YCSB's operations, as short lines and as its own log.
  *
- * The log is what the binding 'basic' prints (read: YCSB 0.18.0-SNAPSHOT, d9faaac,
+ * The log is the output of the binding 'basic' (source: YCSB 0.18.0-SNAPSHOT, d9faaac,
  * core/src/main/java/site/ycsb/BasicDB.java):
  *
  *     READ usertable user6284781860667377211 [ <all fields>]
@@ -11,17 +11,17 @@
  *     INSERT usertable user6284781860667377211 [ field1=... field0=... ]
  *     DELETE usertable user6284781860667377211
  *
- * YCSB prints a read-modify-write as a READ and an UPDATE, and mininb keeps these two. Status
- * lines of the program, between them, are not operations. A line that begins with one of the
- * verbs is an operation or damaged.
+ * YCSB prints a read-modify-write as a READ and an UPDATE, and mininb keeps both. Status lines
+ * of the program are not operations. A line that begins with one of the verbs is an operation
+ * or damaged.
  *
- * A value may contain every printable character, also ' ', '=' and ']'. So a value ends at
- * " <name>=" with the name of the first field and another number, or at the last ']' of the
- * line. YCSB's own values never contain that: RandomByteIterator.java has letters in lower case
- * in every third byte only, so never " field" in a row. Rejected: splitting at blanks, which is
+ * A value may contain every printable character, also ' ', '=' and ']'. So a value ends at "
+ * <name>=" with the name of the first field and another number, or at the last ']' of the line.
+ * YCSB's own values never contain that: RandomByteIterator.java generates lower-case letters
+ * only in every third byte, so never " field" in a row. Rejected: splitting at blanks, which is
  * wrong for most values.
  *
- * The short lines are the form into which others convert such a log, for FASTER for example.
+ * Other programs convert the log to the short lines, for FASTER for example.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -54,7 +54,7 @@ is_letter(char c)
 	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/** Take the verb; NULL if the line begins with another word, "READY" for example. */
+/** Consume the verb; NULL if the line begins with another word, "READY" for example. */
 static const struct verb *
 take_verb(struct trace_text *line)
 {
@@ -69,7 +69,7 @@ take_verb(struct trace_text *line)
 	return NULL;
 }
 
-/** Take the blanks after a verb; false if something else follows. */
+/** Consume the blanks after a verb; false if something else follows. */
 static bool
 take_blanks(struct trace_text *line)
 {
@@ -112,13 +112,13 @@ text_parse(struct trace_reader *reader, struct trace_text line, struct trace_op 
 	if (!is_over)
 		return trace_text_bad(reader, "there is text after it");
 	op->has_value_size = trace_is_write(op->kind);
-	op->value_size = op->has_value_size ? 8 : 0; /* the number is the value, too */
+	op->value_size = op->has_value_size ? 8 : 0; /* the number is also the value */
 	return trace_text_check(reader, op);
 }
 
 /* ---- the log ---- */
 
-/** "INSERT usertable user12 [": the rest may be long and is not needed. */
+/** "INSERT usertable user12 [": the rest may be long and is not examined. */
 static bool
 log_looks(struct trace_text line, bool is_whole)
 {
@@ -146,7 +146,7 @@ count_digits(struct trace_text text)
 	return (size_t)(at - text.at);
 }
 
-/** "user123", as bytes of the number or as it is. */
+/** Parse "user123" as the bytes of the number, or keep it as text. */
 static void
 take_key(struct trace_reader *reader, struct trace_text word, struct trace_op *op)
 {
@@ -166,7 +166,7 @@ take_key(struct trace_reader *reader, struct trace_text word, struct trace_op *o
 			(int)(size < 40 ? size : 40), word.at);
 }
 
-/** What is between '[' and the ']' that ends the line; false: damaged. */
+/** Find the text between '[' and the ']' that ends the line; false: damaged. */
 static bool
 take_fields(struct trace_text *line)
 {
@@ -182,7 +182,7 @@ take_fields(struct trace_text *line)
 	return true;
 }
 
-/** Bytes of "<prefix><digits>=" at the beginning of the text, 0 if that is not there. */
+/** Size of "<prefix><digits>=" at the beginning of the text; 0 if it does not begin so. */
 static size_t
 name_size(struct trace_text text, struct trace_text prefix)
 {
@@ -195,7 +195,9 @@ name_size(struct trace_text text, struct trace_text prefix)
 	return is_name ? size + digits + 1 : 0;
 }
 
-/** "field1=abc field0=def": all bytes except names, '=' and the blanks between fields. */
+/**
+ * Size of the values in "field1=abc field0=def": all except names, '=' and separating blanks.
+ */
 static bool
 sum_values(struct trace_text fields, uint64_t *sum)
 {
@@ -210,13 +212,13 @@ sum_values(struct trace_text fields, uint64_t *sum)
 	struct trace_text prefix = {fields.at, equals};
 	while (prefix.end > prefix.at && is_digit(prefix.end[-1]))
 		prefix.end--;
-	bool is_numbered = prefix.end < equals; /* else it is the only field */
+	bool is_numbered = prefix.end < equals; /* otherwise it is the only field */
 	fields.at = equals + 1;
 	while (is_numbered &&
 		(fields.at = memchr(fields.at, ' ', trace_text_size(fields))) != NULL) {
 		fields.at++;
 		size_t size = name_size(fields, prefix);
-		names += size > 0 ? size + 1 : 0; /* with the blank before it */
+		names += size > 0 ? size + 1 : 0; /* including the blank before it */
 		fields.at += size;
 	}
 	*sum = all - names;
@@ -250,7 +252,7 @@ log_parse(struct trace_reader *reader, struct trace_text line, struct trace_op *
 
 /* ---- writing ---- */
 
-/** A put that may find a record or not is an update to YCSB. */
+/** A put of an existing or new record is an update in YCSB. */
 static const char *
 verb_of(uint32_t kind)
 {
@@ -275,7 +277,7 @@ text_add(struct trace_writer *writer, const struct trace_op *op)
 	return NB_OK;
 }
 
-/** `number` is the key's, unless it is written as text. */
+/** `number` is that of the key, unless it is written as text. */
 static void
 add_line(struct trace_writer *writer, const struct trace_op *op, uint32_t kind, uint64_t number)
 {

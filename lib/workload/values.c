@@ -1,55 +1,52 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A value of 16 bytes or more is, little-endian:
+ * A value of 16 bytes or more, little-endian:
  *
  *     0   8  hash of the key, XXH3-64
  *     8   4  version
  *     12  4  checksum of all the rest
- *     16     body: segments of up to 1 KiB, each random words first, filler after
+ *     16     body: segments of up to 1 KiB, each with random words first, then filler
  *
- * so that any reader can tell a value that is torn, truncated, of another key
- * or of another version, without knowing seed or ratio. A shorter value is the
- * first bytes of the key's hash and of a second hash.
+ * So every reader detects a value that is torn, truncated, or of another key or version,
+ * without seed and ratio. A shorter value is the beginning of the key's hash and of a second
+ * hash.
  *
- * Versions have 48 bits. Below 2^32 the layout is as above. Beyond, the first word of the body
- * is the upper 16 bits of the version, xor a hash of the key's hash: any other word looks like
- * that in one value of 2^48. The version is part of the checksum in both layouts. Values of less
- * than 24 bytes have no such word; they use versions 1..2^32-1 again. So do old values of
- * any size, made by mininb before it knew the second layout; they are still read.
+ * Versions have 48 bits. Below 2^32 the layout is as above. For larger versions, the first word
+ * of the body is the upper 16 bits of the version, xor a hash of the key's hash. Another word
+ * looks like that in one value of 2^48. The checksum of both layouts includes the version.
+ * Values of less than 24 bytes do not have that word; they reuse versions 1..2^32-1. So do
+ * values of any size from old versions of mininb, which it still reads.
  *
- * The random words are a fixed table, to each of which the value's mark is
- * added, a hash of (seed, key, version); a segment adds a hash of its number. So
- * no word stands twice within a value or in two values, and no window of a
- * compressor, however large, finds one again. Rejected: slices of one random
- * pool, as LevelDB's benchmark takes them, which a large window does find; and
- * a generator for each word, which costs more than all the rest of a put. The
- * filler is one byte repeated, never rewritten: a buffer is prepared once, and
- * an operation costs the header and the random share. Segments keep the ratio
- * the same in every kilobyte, whatever block size an engine compresses.
+ * The random words are a fixed table. Each word is increased by the mark of the value, a hash
+ * of (seed, key, version), and by a hash of the segment's number. So no word occurs twice in a
+ * value or in two values, and no window of a compressor finds a repetition. Rejected: slices of
+ * one random pool, as in LevelDB's benchmark, which a large window finds; a generator call for
+ * each word, which costs more than the rest of a put. The filler is one repeated byte that is
+ * never rewritten: a buffer is prepared once, and an operation writes only the header and the
+ * random words. Segments keep the ratio equal in every kilobyte, for any block size of an
+ * engine.
  *
- * The checksum is a sum of the body's words, each times an odd factor of its
- * place, mixed with the header and cut to 32 bits (multilinear hashing: Lemire
- * and Kaser, "Strongly universal string hashing is fast", The Computer Journal
- * 57, 2014; here with factors in arithmetic progression). Every change of one
- * word changes the sum, and torn, shifted or exchanged pages do; the cut misses
- * one in 2^32 of those. Marks of segments in arithmetic progression too would
- * cancel out where the halves of 256 MiB change places. As the sum is linear in
- * the mark, making it costs one multiplication, whatever the size. Rejected: XXH3
- * over the finished body, which reads back what was just written, and takes three
- * times as long as the rest.
+ * The checksum is the sum of the body's words, each multiplied by an odd factor for its
+ * position, mixed with the header and cut to 32 bits (multilinear hashing: Lemire and Kaser,
+ * "Strongly universal string hashing is fast", The Computer Journal 57, 2014; here with factors
+ * in arithmetic progression). Every change of one word changes the sum, and so do torn, shifted
+ * or exchanged pages. The cut misses one in 2^32 of them. Marks of segments are not in
+ * arithmetic progression, too: exchanged halves of 256 MiB would then cancel out. The sum is
+ * linear in the mark, so it costs one multiplication for any size. Rejected: XXH3 over the
+ * finished body, which reads all bytes again and takes three times as long as the rest.
  *
- * Values of other sizes than the spec's have the words and the filler where a spec of
- * their size would. Their sum is put together for each segment: the factors being in
- * arithmetic progression, words that begin at place b sum up to their sum at place 0 and b
- * steps of their plain sum, and both are in a table.
+ * Values of other sizes have words and filler at the same places as in a spec of their size.
+ * Their sum is computed per segment. The factors are in arithmetic progression, so the sum of
+ * words from place b is their sum at place 0 plus b steps of their plain sum; both are in a
+ * table.
  *
- * The ratio is exact to the nearest 8 bytes and counts the 12 header bytes
- * that do not compress; those are the least, and the most is all but the version
- * and the bytes after the last whole word. What makes it wrong: a compressor that needs more for
- * the filler than nothing (some 3 bytes in 64 for Snappy, less for others).
+ * The ratio is exact to 8 bytes and includes the 12 incompressible header bytes, which are its
+ * minimum. Its maximum is all bytes except the version and those after the last whole word.
+ * Cause of a wrong ratio: a compressor that needs space for the filler (about 3 bytes in 64 for
+ * Snappy, less for others).
  *
- * _FORTIFY_SOURCE is off in this file: no call here is one that it could check, but with its
- * headers GCC 12 inlines less, which costs 6 instructions of some 320 in each put.
+ * _FORTIFY_SOURCE is off in this file. It could check no call here, but with its headers GCC 12
+ * inlines less, which costs 6 of about 320 instructions in each put.
  */
 #undef _FORTIFY_SOURCE
 #include "workload/values.h"
@@ -67,17 +64,17 @@
 
 enum {
 	HEADER = 16,
-	HEADER_RANDOM = 12, /* of the header, the bytes that do not compress */
+	HEADER_RANDOM = 12, /* incompressible bytes of the header */
 	SEGMENT = VALUE_SEGMENT_WORDS * 8,
-	WIDE = HEADER + 8, /* least size of a value with all bits of its version */
+	WIDE = HEADER + 8, /* minimum size of a value with all bits of its version */
 	FILLER = 'v',
-	SAMPLE = 64 << 10,     /* of values that are compressed: twice zlib's window */
-	SAMPLE_VALUE = 1 << 20 /* of one of them */
+	SAMPLE = 64 << 10,     /* bytes to compress: twice zlib's window */
+	SAMPLE_VALUE = 1 << 20 /* maximum size of a value in the sample */
 };
 
 #define FILLER_WORD UINT64_C(0x7676767676767676)
 
-/* Separates the hash that hides the upper half of a version from others. */
+/* Separates the hash that masks the upper half of a version from other hashes. */
 #define UPPER_SALT UINT64_C(0x8ebc6af09c88c6e3)
 
 /* Odd constants with as many ones as zeros: primes of wyhash and xxHash. */
@@ -85,28 +82,28 @@ enum {
 #define FACTOR_FIRST UINT64_C(0x9e3779b185ebca87)
 #define FACTOR_STEP (UINT64_C(0xc2b2ae3d27d4eb4f) << 1)
 
-/** What word `index` of the body counts in its sum: odd, so that no change of one word is lost. */
+/** The factor of word `index` of the body: odd, so every change of one word changes the sum. */
 static inline uint64_t
 factor(size_t index)
 {
 	return FACTOR_FIRST + index * FACTOR_STEP;
 }
 
-/** What is added to the mark in the segment that begins at `begin`; 0 in the first. */
+/** Added to the mark in the segment that begins at `begin`; 0 for the first. */
 static inline uint64_t
 segment_mark(size_t begin)
 {
 	return splitmix64_mix(begin / SEGMENT);
 }
 
-/** How the body of a value is divided. */
+/** Parts of the body of a value. */
 struct body {
 	size_t size;         /* in bytes */
-	size_t words;        /* whole ones */
-	size_t random_words; /* of these */
+	size_t words;        /* whole words */
+	size_t random_words; /* random words among them */
 };
 
-/** How many of the first `count` words of the body are random, were they spread evenly. */
+/** Number of random words among the first `count`, if they are spread evenly. */
 static inline size_t
 random_words(const struct body *body, size_t count)
 {
@@ -114,7 +111,7 @@ random_words(const struct body *body, size_t count)
 	return count >= all ? random : random * count / all;
 }
 
-/** Random words at the head of the segment that begins at `begin`. */
+/** Number of random words at the start of the segment that begins at `begin`. */
 static inline size_t
 segment_words(const struct body *body, size_t begin)
 {
@@ -122,7 +119,7 @@ segment_words(const struct body *body, size_t begin)
 		random_words(body, begin / 8);
 }
 
-/** As llround(), of what is not negative, without the call. */
+/** llround() for x >= 0, without the call. */
 static inline size_t
 round_half_up(double x)
 {
@@ -130,7 +127,7 @@ round_half_up(double x)
 	return whole + (x - (double)whole >= 0.5);
 }
 
-/** Of a value of `size` bytes, at least HEADER. */
+/** The body of a value of `size` bytes, at least HEADER. */
 static inline struct body
 body_of(size_t size, double ratio)
 {
@@ -141,7 +138,7 @@ body_of(size_t size, double ratio)
 	return body;
 }
 
-/** Sum of the factors of `count` words from place `index` on. */
+/** Sum of the factors of `count` words from position `index`. */
 static inline uint64_t
 factor_sum(size_t index, size_t count)
 {
@@ -150,7 +147,7 @@ factor_sum(size_t index, size_t count)
 	return n * factor(index) + pairs * FACTOR_STEP;
 }
 
-/** What a segment of `size` bytes sums up to that has `words` random ones of that mark. */
+/** Sum of a segment of `size` bytes with `words` random words of that mark. */
 static inline uint64_t
 segment_sum(
 	const struct value_spec *spec, size_t begin, size_t size, size_t words, uint64_t mark)
@@ -164,7 +161,7 @@ segment_sum(
 	return sum + last * factor(filled + rest);
 }
 
-/** The part of the sum that does not depend on the mark, and what the mark counts. */
+/** Compute the part of the sum that does not depend on the mark, and the mark's factor. */
 static void
 sum_up(struct value_spec *spec, const struct body *body)
 {
@@ -209,7 +206,7 @@ value_prepare(const struct value_spec *spec, void *buf)
 	memset(buf, FILLER, spec->size);
 }
 
-/** The header is mixed in, so that header and body cannot be of different values. */
+/** Includes the header, so header and body must belong to the same value. */
 static inline uint32_t
 checksum_of(uint64_t key_hash, uint64_t version, uint64_t body_sum)
 {
@@ -225,7 +222,7 @@ write_short(uint8_t *out, size_t size, uint64_t key_hash)
 	memcpy(out, words, size);
 }
 
-/* gcc passes an array of that size through memory, where it sees fit, at five times the cost. */
+/* gcc sometimes passes an array of this size through memory, at five times the cost. */
 typedef uint64_t word_pair __attribute__((vector_size(16)));
 
 static inline void
@@ -237,7 +234,7 @@ write_pair(uint8_t *out, const uint64_t *words, uint64_t mark)
 	memcpy(out, &pair, sizeof(pair));
 }
 
-/** Four at a time: values are short, and a loop that suits long ones costs more than it does. */
+/** Four words at a time: values are short, and a loop for long ones has more overhead. */
 static inline void
 write_words(uint8_t *restrict out, const uint64_t *restrict words, size_t count, uint64_t mark)
 {
@@ -277,14 +274,14 @@ write_header(uint8_t *out, uint64_t key_hash, uint64_t version, uint64_t sum)
 	memcpy(out + 8, &rest, 8);
 }
 
-/** The upper half of a version, as it stands in the body; 0 after it is one of no value. */
+/** The upper half of a version as stored in the body. Applied twice, it restores the value. */
 static inline uint64_t
 hide_upper(uint64_t word, uint64_t key_hash)
 {
 	return word ^ splitmix64_mix(key_hash ^ UPPER_SALT);
 }
 
-/** Put the upper half of the version into a body that sums up to `sum`; what it does then. */
+/** Store the upper half of the version in a body with the sum `sum`; returns the new sum. */
 static uint64_t
 write_upper(uint8_t *body, uint64_t key_hash, uint64_t version, uint64_t sum)
 {
@@ -322,7 +319,7 @@ write_value(const struct value_spec *spec, uint8_t *out, uint64_t key_hash, uint
 		write_segments(spec, out + HEADER, mark);
 }
 
-/** The same of any version, over any other of that spec. */
+/** write_value() for any version, over any other value of the spec. */
 static __attribute__((noinline)) void
 write_wide(const struct value_spec *spec, uint8_t *out, uint64_t key_hash, uint64_t version)
 {
@@ -342,14 +339,14 @@ write_wide(const struct value_spec *spec, uint8_t *out, uint64_t key_hash, uint6
 	write_header(out, key_hash, version, sum);
 }
 
-/** Whether a value of that version is not for write_value(): asked once for a block. */
+/** Whether a version needs write_wide(); checked once per block. */
 static inline bool
 needs_wide(const struct value_spec *spec, uint64_t version)
 {
 	return __builtin_expect(version > UINT32_MAX || spec->begins_filled, 0);
 }
 
-/** With a constant key_size the hash is a handful of instructions. */
+/** With a constant key_size the hash is a few instructions. */
 static inline __attribute__((always_inline)) void
 write_values(const struct value_spec *spec, uint8_t *out, size_t stride, const uint8_t *keys,
 	size_t key_size, uint32_t count, uint64_t version)
@@ -377,7 +374,7 @@ values_write(const struct value_spec *spec, void *out, size_t stride, const void
 	}
 }
 
-/** As above: sizes of keys that are constants hash in a handful of instructions. */
+/** With constant key sizes the hash is a few instructions. */
 static inline uint64_t
 hash_of(struct nb_slice key)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A workload as a job: one record for each key of the file, its number the key's place there.
- * Version 0 of each value is put, so that a put writes what a loading writes.
+ * Converts a workload to a job: one record for each key of the file, numbered by its position.
+ * Values have version 0, so a put writes the same values as a load.
  */
 #include "workload/verb.h"
 
@@ -16,7 +16,7 @@
 #include "base/error.h"
 
 enum {
-	STREAM_VERSION = 1 /* of all that makes the bytes of a stream; part of the digest */
+	STREAM_VERSION = 1 /* version of the algorithm of the stream; part of the digest */
 };
 
 const char *
@@ -70,7 +70,7 @@ verb_job(struct nb_job **out, const struct nb_workload *workload, uint32_t threa
 	job->records = workload->count;
 	job->key_format = NB_KEY_FILE;
 	job->key_size = workload->key_size;
-	job->values.min = job->values.max = workload->value_size; /* of a fixed size */
+	job->values.min = job->values.max = workload->value_size; /* fixed size */
 	job->value_ratio = workload->value_ratio;
 	job->load->threads = group->threads = threads;
 	snprintf(group->name, sizeof(group->name), "%s", name);
@@ -85,8 +85,8 @@ uint64_t
 verb_digest(const struct nb_workload *workload, uint64_t keys_hash)
 {
 	bool is_put = workload->verb == NB_VERB_PUT;
-	bool is_delete = workload->verb == NB_VERB_DELETE; /* it has no values */
-	double ratio = workload->value_ratio + 0.0;        /* that makes -0 a 0 */
+	bool is_delete = workload->verb == NB_VERB_DELETE; /* a delete has no values */
+	double ratio = workload->value_ratio + 0.0;        /* converts -0 to 0 */
 	uint64_t ratio_bits;
 	memcpy(&ratio_bits, &ratio, sizeof(ratio_bits));
 	uint64_t words[] = {STREAM_VERSION, workload->verb, workload->count, workload->key_size,
