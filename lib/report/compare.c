@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples of runs against each other: the values of a run, and what samples differ by.
+ * Compares samples of runs: the values of each run, and the statistics on them.
  *
- * A run is one value of each metric, however many operations it had: operations within a run
- * share its machine and its cache, so a test on them would find any difference significant. A
- * percentile is each run's own, from that run's histogram and only with enough operations for
- * it. The statistics are on the values of the runs (base/stats.c). Rejected: merging the
- * histograms of a sample, which hides how much the runs differ; averaging percentiles.
+ * A run contributes one value to each metric, however many operations it had. Operations
+ * within a run share its machine and cache, so a test on them would find any difference
+ * significant. A percentile comes from the run's own histogram, and needs enough
+ * operations. The statistics use the values of the runs (base/stats.c). Rejected: merging
+ * the histograms of a sample, which hides how much the runs differ; averaging percentiles.
  *
- * The maximum is not a metric: it is a single operation and grows with their number, so no
- * number of runs makes it settle.
+ * The maximum is not a metric: it is a single operation and grows with the number of
+ * operations, so it does not converge with more runs.
  */
 #include "report/compare.h"
 
@@ -86,7 +86,7 @@ nb_comparison_delete(struct nb_comparison *comparison)
 
 /* ---- the values of a run ---- */
 
-/** Latencies of one kind of all foreground groups, merged; NULL: out of memory. */
+/** Merge the latencies of one kind over all foreground groups; NULL: out of memory. */
 static struct nb_histogram *
 latencies_of_kind(const struct nb_result *job, uint32_t kind, bool is_response)
 {
@@ -103,7 +103,7 @@ latencies_of_kind(const struct nb_result *job, uint32_t kind, bool is_response)
 	return all;
 }
 
-/** A metric is not known if its value is 0. */
+/** Append a value; 0 means unknown and is skipped. */
 static void
 add_value(struct nb_comparison *comparison, struct compare_values *values, double value)
 {
@@ -116,7 +116,7 @@ add_value(struct nb_comparison *comparison, struct compare_values *values, doubl
 		comparison->rc = NB_FAIL;
 }
 
-/** Of all metrics of a work, which stand kind by kind. */
+/** Add the values of a run to all metrics of its work, which are ordered by kind. */
 static void
 add_values(struct nb_comparison *comparison, struct compare_work *work,
 	const struct compare_run *run)
@@ -142,7 +142,7 @@ add_values(struct nb_comparison *comparison, struct compare_work *work,
 	nb_histogram_delete(own);
 }
 
-/** Of one kind of operation; NB_OP_KINDS: of all. */
+/** Add a metric for one kind of operation; NB_OP_KINDS: for all kinds. */
 static void
 add_metric(struct nb_comparison *comparison, struct compare_work *work, uint32_t kind,
 	const char *name, const struct metric *row)
@@ -164,7 +164,10 @@ add_metric(struct nb_comparison *comparison, struct compare_work *work, uint32_t
 		comparison->rc = error_memory();
 }
 
-/** Rates are of all operations and stand first; times are of each kind, too. */
+/**
+ * Add the metrics of a kind. Rates exist only for all operations and come first; times
+ * exist for each kind as well.
+ */
 static void
 add_metrics(struct nb_comparison *comparison, struct compare_work *work, uint32_t kind,
 	const char *name)
@@ -176,7 +179,7 @@ add_metrics(struct nb_comparison *comparison, struct compare_work *work, uint32_
 				add_metric(comparison, work, kind, name, row);
 }
 
-/** Kinds of the foreground operations of all runs, in the order in which they come. */
+/** Kinds of the foreground operations of all runs, in order of first occurrence. */
 struct kinds {
 	uint32_t items[NB_KINDS_MAX];
 	const char *names[NB_KINDS_MAX];
@@ -220,8 +223,9 @@ measure_work(struct nb_comparison *comparison, size_t index)
 /* ---- the statistics ---- */
 
 /**
- * The test and the interval must agree, and the interval have the confidence that was asked
- * for: the bootstrap's interval can exclude 1 although the test is not significant.
+ * The verdict from the test and the interval. Both must agree: the bootstrap's interval can
+ * exclude 1 although the test is not significant. The interval must have the requested
+ * confidence.
  */
 static uint32_t
 judge(const struct compare_pair *pair, size_t first_count, size_t count, double confidence,
@@ -272,7 +276,7 @@ compare_metric(struct compare_work *work, struct compare_metric *metric,
 	return rc;
 }
 
-/** Whether any sample has it together with the first, or a single one has it. */
+/** Whether the first and any other sample have the metric, or the only sample has it. */
 static bool
 has_pair(const struct compare_work *work, const struct compare_metric *metric)
 {
@@ -316,9 +320,9 @@ compare_work(struct nb_comparison *comparison, size_t index,
 		drop_absent(work);
 }
 
-/* ---- whole ---- */
+/* ---- the comparison ---- */
 
-/** Warn of each work with a single sample; NB_ERR_USAGE if all are like that. */
+/** Warn about each work with a single sample; NB_ERR_USAGE if no work has more. */
 static int
 check_works(struct nb_comparison *comparison, const struct nb_compare_options *options)
 {
@@ -347,7 +351,7 @@ check_works(struct nb_comparison *comparison, const struct nb_compare_options *o
 		works[1].samples[0].name);
 }
 
-/** With all reasons in one line. */
+/** Fail with all reasons in one line. */
 static int
 refuse(const struct compare_texts *differences)
 {
@@ -379,7 +383,7 @@ compare_all(struct nb_comparison *comparison, const struct nb_compare_options *o
 	return comparison->rc;
 }
 
-/** The confidence that the first file of vs was asked for. */
+/** The requested confidence of the first vs file. */
 static double
 confidence_of(const struct nb_compare_input *inputs, size_t count)
 {
@@ -431,9 +435,9 @@ compare_versus(struct nb_comparison **out, const struct nb_results *results)
 	return nb_comparison_new(out, &input, 1, &options);
 }
 
-/* ---- in a few words ---- */
+/* ---- the widest interval ---- */
 
-/** As a share of the ratio, the larger of both sides; infinite without an interval. */
+/** The width relative to the ratio, on the larger side; infinite without an interval. */
 static double
 width(const struct compare_pair *pair)
 {
@@ -443,9 +447,9 @@ width(const struct compare_pair *pair)
 	return fmax(ratio->high / ratio->ratio - 1, 1 - ratio->low / ratio->ratio);
 }
 
-/** The ratio of throughputs with the widest interval. */
+/** The throughput ratio with the widest interval. */
 struct widest {
-	const struct compare_work *work; /* NULL: there is none */
+	const struct compare_work *work; /* NULL: none */
 	const struct compare_metric *metric;
 	size_t sample;
 	double width;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A comparison as a table for programs: a row for each figure of each sample, work by work.
- * Values are over the runs of the sample, in the unit of the column "unit"; those behind
- * "base" are of the sample against that one, and empty in the base's own rows.
+ * Values summarize the runs of the sample, in the unit of the column "unit". The columns
+ * after "base" compare the sample with the base, and are empty in the rows of the base
+ * itself.
  */
 #include "report/compare.h"
 #include "report/csv.h"

@@ -2,19 +2,20 @@
 /*
  * A gate: is the second sample worse than the first by more than the limit?
  *
- * The regression of a metric is the share by which its value got worse: of a latency
- * ratio - 1, of a throughput 1 - ratio. The gate fails if the estimate is above the limit and
- * the whole interval is above 0. So neither noise fails a build nor a change that is real but
- * small. Rejected: failing if the upper end of the interval is above the limit, which fails
- * noisy builds; failing only if the lower end is, which lets all but large regressions pass.
+ * The regression of a metric is the fraction by which its value got worse: ratio - 1 for a
+ * latency, 1 - ratio for a throughput. The gate fails if the estimate is above the limit
+ * and the whole interval is above 0. So a build does not fail because of noise, or because
+ * of a change that is real but small. Rejected: failing if the upper end of the interval is
+ * above the limit, which fails noisy builds; failing only if the lower end is, which lets
+ * all but large regressions pass.
  *
- * With one run on a side there is no interval; the estimate alone decides, and the gate says
- * so. With too few runs for the requested confidence the widest possible interval decides:
- * a gate that could never fail would be useless. On a machine that other programs kept busy, a
- * single run decides nothing, and the gate refuses to answer.
+ * With one run on a side there is no interval: the estimate alone decides, and the gate
+ * prints that. With too few runs for the requested confidence, the widest possible interval
+ * decides, because a gate that could never fail would be useless. If other programs kept
+ * the machine busy, a single run decides nothing, and the gate refuses to answer.
  *
- * Each limit holds for all works that have the metric. A work that is missing in the second
- * file fails.
+ * Each limit applies to all works that have the metric. A work that is missing in the
+ * second file fails.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ struct limit {
 	double share;
 };
 
-/** "p99:5%". */
+/** Parse "p99:5%". */
 static int
 parse_limit(struct limit *limit, const char *text)
 {
@@ -76,7 +77,7 @@ regression_of(const struct compare_metric *metric, double ratio)
 	return metric->row->figure.is_higher_better ? 1 - ratio : ratio - 1;
 }
 
-/** One line; whether it fails. */
+/** Print one line; returns whether the limit fails. */
 static bool
 check(const struct nb_comparison *comparison, const struct compare_work *work,
 	const struct compare_metric *metric, const struct limit *limit, FILE *out)
@@ -135,8 +136,9 @@ check_works(const struct nb_comparison *comparison, FILE *out)
 }
 
 /**
- * A single run has no interval that would show how much other programs disturbed it.
- * NB_ERR_USAGE: one of two such runs was made on a busy machine.
+ * Refuse single runs on a busy machine: they have no interval that would show the
+ * disturbance by other programs. NB_ERR_USAGE: one of two such runs was made on a busy
+ * machine.
  */
 static int
 check_taken(const struct nb_comparison *comparison)
@@ -156,7 +158,7 @@ check_taken(const struct nb_comparison *comparison)
 	return NB_OK;
 }
 
-/** NULL: not both have it. */
+/** Find a metric that both samples have; NULL: none. */
 static const struct compare_metric *
 find_metric(const struct compare_work *work, const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A comparison as JSON, for programs: all values, and the statistics on them. Ratios are not
- * turned around: for latencies, less than 1 is better.
+ * A comparison as JSON, for programs: all values, and the statistics on them. Ratios are
+ * not inverted: for latencies, less than 1 is better.
  */
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which runs make a sample, and which samples are compared.
+ * Groups runs into samples, and samples into works.
  *
- * Runs of one action and label are one work. Within it a file and a driver are one sample. If
- * several files have the same drivers, each driver is a work of its own and the files are the
- * samples: a before and an after.
+ * Runs with the same action and label form a work. In a work, each pair of file and driver
+ * is a sample. If several files have the same drivers, each driver is a work of its own and
+ * the files are the samples: before and after.
  *
- * Repetitions of vs come in random order. A contestant is one sample, and samples are in the
- * order of the command line, so that the base is the first one named. A contestant that failed
- * is left out with all of its repetitions.
+ * Repetitions of vs come in random order. A contestant is one sample. Samples are in the
+ * order of the command line, so that the base is the first one named. A contestant that
+ * failed is left out with all of its repetitions.
  */
 #include "report/compare.h"
 
@@ -46,7 +46,7 @@ is_by_file(const struct nb_compare_input *inputs, size_t count)
 	return count > 1;
 }
 
-/** Without its directory, if no other file has the same name then. */
+/** The name of an input without its directory, if that is unique. */
 static const char *
 short_name(const struct nb_comparison *comparison, size_t input)
 {
@@ -61,7 +61,7 @@ short_name(const struct nb_comparison *comparison, size_t input)
 	return base + 1;
 }
 
-/** Whether the work has the same file and driver twice: with two plugins. */
+/** Whether the work has several samples with the same file and driver but different plugins. */
 static bool
 has_twin(const struct compare_work *work, const struct compare_sample *sample)
 {
@@ -165,12 +165,12 @@ sort_run(struct nb_comparison *comparison, struct compare_run *run)
 	run->work = (size_t)(work - comparison->works);
 	run->sample = (size_t)(sample - work->samples);
 	sample->runs++;
-	/* operations were due at times of their own */
+	/* response times exist if operations had due times */
 	work->is_response &= result->response != NULL &&
 		nb_histogram_count(result->response) > 0;
 }
 
-/** By file, contestant, and place in the file. */
+/** Order by file, contestant, and position in the file. */
 static int
 order_runs(const void *a, const void *b)
 {

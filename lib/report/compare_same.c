@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The conditions that compared runs must have in common, and those that they should.
+ * The conditions that compared runs must share, and those that they should share.
  *
- * Other operations, another durability, more threads, a run that ended early: such figures
- * are of different work, and mininb refuses to rank them. Another machine, kernel or build may
- * be the object of the comparison, or spoil it; a note before the verdict names it. A busy
- * machine is never the object: runs on a quiet machine and runs beside other programs differ
- * by those programs, so mininb refuses to rank them, too.
+ * Other operations, another durability, more threads, or a run that ended early make
+ * figures of different work: mininb refuses to rank them. Another machine, kernel or build
+ * may be the object of the comparison, or spoil it: a note before the verdict names it. A
+ * busy machine is never the object. Runs on a quiet machine and runs beside other programs
+ * differ by those programs, so mininb refuses to rank them, too.
  *
- * Each condition is a row of a table: a function that formats it. The text "" means that the
- * condition is not known; it differs from no other.
+ * Each condition is a row of a table with a function that formats its value. The text ""
+ * means unknown, and differs from no other text.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -24,16 +24,17 @@
 
 enum { VALUES_MAX = 6, VALUE_SIZE = 320, NAMES_SIZE = 320, SAMPLES_MAX = 64 };
 
-/** What a difference means. */
+/** The consequence of a difference. */
 enum consequence {
 	WARNED,
 	REFUSED,
-	WARNED_OF_DRIVER, /* different engines differ in it anyway */
+	/* only for runs of one engine; different engines differ in it anyway */
+	WARNED_OF_DRIVER,
 };
 
 /* clang-format off */
 
-/* All conditions. VALUE is a value of the run, OWN has a function of its own. */
+/* All conditions. VALUE formats a value of the run, OWN has its own function. */
 #define CONDITIONS(VALUE, OWN) \
 	VALUE(durability, "durability", REFUSED, "%s", nb_durability_name(run->durability)) \
 	VALUE(key_size, "key size", REFUSED, "%" PRIu64, run->is_job ? run->key_size : run->workload.key_size) \
@@ -98,7 +99,7 @@ format_value_size(const struct nb_result *run, char *text, size_t size)
 			run->value_min, run->value_max, run->value_mean);
 }
 
-/** Of all groups that have a rate; else "none", since "" would mean that it is not known. */
+/** List the rates of all groups that have one; else "none", because "" would mean unknown. */
 static void
 format_rate(const struct nb_result *run, char *text, size_t size)
 {
@@ -123,7 +124,7 @@ format_rate(const struct nb_result *run, char *text, size_t size)
 		snprintf(text, size, "none");
 }
 
-/** Of all groups: one that has no inserts has the default. */
+/** Over all groups: a group without inserts has the default. */
 static void
 format_insert_verb(const struct nb_result *run, char *text, size_t size)
 {
@@ -133,7 +134,7 @@ format_insert_verb(const struct nb_result *run, char *text, size_t size)
 	snprintf(text, size, "%s", is_native ? "insert" : "put");
 }
 
-/** Requests in flight, of each group that differs from the one before it. */
+/** List the requests in flight, for each group that differs from the previous one. */
 static void
 format_depth(const struct nb_result *run, char *text, size_t size)
 {
@@ -153,7 +154,7 @@ format_depth(const struct nb_result *run, char *text, size_t size)
 	}
 }
 
-/** Of all groups, once where they agree. */
+/** List the stamping of each group that differs from the previous one. */
 static void
 format_latency(const struct nb_result *run, char *text, size_t size)
 {
@@ -169,7 +170,7 @@ format_latency(const struct nb_result *run, char *text, size_t size)
 	}
 }
 
-/** The weakest of all groups: engines that promise less are not slower or faster at the same. */
+/** The weakest level of all groups, because engines that promise less do less work. */
 static void
 format_level(const struct nb_result *run, char *text, size_t size)
 {
@@ -199,7 +200,7 @@ join_texts(const struct addresses *texts, char *text, size_t size)
 			text + used, size - used, "%s%s", i > 0 ? "; " : "", texts->items[i]);
 }
 
-/** Private ones are alike, wherever their sockets are. */
+/** The number of private servers, wherever their sockets are; else the addresses. */
 static void
 format_servers(const struct nb_result *run, char *text, size_t size)
 {
@@ -215,7 +216,7 @@ format_server_settings(const struct nb_result *run, char *text, size_t size)
 	join_texts(&run->server_settings, text, size);
 }
 
-/** Only where the claim can be held against what was counted. */
+/** Known only if the claim can be checked against the counted syncs. */
 static void
 format_syncs(const struct nb_result *run, char *text, size_t size)
 {
@@ -241,10 +242,10 @@ static const struct attribute {
 
 enum { ATTRIBUTES = sizeof(attributes) / sizeof(*attributes) };
 
-/** The different values of an attribute, and which samples have them. */
+/** The different values of an attribute, and the samples that have them. */
 struct values {
 	char texts[VALUES_MAX][VALUE_SIZE], names[VALUES_MAX][NAMES_SIZE];
-	uint64_t samples[VALUES_MAX]; /* bits */
+	uint64_t samples[VALUES_MAX]; /* as bits */
 	size_t count;
 };
 
@@ -285,7 +286,7 @@ report_values(struct nb_comparison *comparison, const char *name, bool is_refuse
 		"differing %s: %s", name, text);
 }
 
-/** Of all runs of a work; `driver` if not NULL: of those alone. */
+/** Compare an attribute over all runs of a work. `driver`: only over its runs; NULL: all. */
 static void
 look_at(struct nb_comparison *comparison, size_t work, const struct attribute *attribute,
 	const char *driver)
@@ -312,7 +313,7 @@ option_value(const struct nb_result *run, const char *name)
 	return "";
 }
 
-/** Each option of the engine of `first`, which is a run of the work, that the runs differ in. */
+/** Compare each engine option over the runs of the work with the same driver as `first`. */
 static void
 look_at_options(struct nb_comparison *comparison, const struct compare_run *first)
 {
@@ -333,7 +334,7 @@ look_at_options(struct nb_comparison *comparison, const struct compare_run *firs
 	}
 }
 
-/** Of its work. */
+/** Whether it is the first run of its driver in its work. */
 static bool
 is_first_of_driver(const struct nb_comparison *comparison, size_t index)
 {
@@ -361,7 +362,7 @@ look_at_work(struct nb_comparison *comparison, size_t index)
 			look_at_options(comparison, &comparison->runs[i]);
 }
 
-/** What is wrong with a run by itself. */
+/** Report faults of a single run. */
 static void
 look_at_run(struct nb_comparison *comparison, const struct compare_run *run)
 {
@@ -394,9 +395,9 @@ look_at_run(struct nb_comparison *comparison, const struct compare_run *run)
 			action, name, which, record->is_merged);
 }
 
-/* ---- how busy the machine was ---- */
+/* ---- CPU time used by others ---- */
 
-/** The median over the runs of a sample, of those for which it is known. */
+/** Set the median over the runs of a sample for which it is known. */
 static void
 find_taken(struct nb_comparison *comparison, struct compare_sample *sample, size_t work,
 	size_t index)
@@ -420,9 +421,10 @@ find_taken(struct nb_comparison *comparison, struct compare_sample *sample, size
 }
 
 /**
- * Rounds of vs take turns, so other programs affect all contestants. Engines of one file ran
- * one after the other, but kernel threads that work for one of them count as other programs, so
- * this is only a warning; a before and an after are refused.
+ * Compare the CPU time that others used. Rounds of vs take turns, so other programs affect
+ * all contestants. Engines of one file ran one after the other, but kernel threads that
+ * work for one of them count as other programs, so this is only a warning. A before and an
+ * after are refused.
  */
 static void
 look_at_taken(struct nb_comparison *comparison, size_t index)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A comparison as one table: a row for each sample of each work, a column for each figure that
- * stands in verdicts. The best median of a work has a mark in each column.
+ * A comparison as one table: a row for each sample of each work, a column for each figure
+ * that verdicts contain. In each column, the best median of a work has a mark.
  *
- * The mark is of the medians, and says nothing about chance: the interval beside it does. If the
- * samples cannot be ranked, no value has a mark.
+ * The mark depends on the medians only; significance is shown by the interval beside it. If
+ * the samples cannot be ranked, no value has a mark.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { FIGURES_MAX = 8, COLUMNS_MAX = 3 + FIGURES_MAX + 3 };
 
-/** The figures of all operations that stand in verdicts, rates first, as in the works. */
+/** The figures of all operations that verdicts contain, rates first, as in the works. */
 struct figures {
 	const struct metric *rows[FIGURES_MAX];
 	char titles[FIGURES_MAX][32];
@@ -37,7 +37,7 @@ find_figures(struct figures *figures)
 		}
 }
 
-/** NULL: no sample of the work has it. */
+/** Find the metric for all operations; NULL: no sample of the work has it. */
 static const struct compare_metric *
 find_metric(const struct compare_work *work, const struct metric *row)
 {
@@ -47,7 +47,7 @@ find_metric(const struct compare_work *work, const struct metric *row)
 	return NULL;
 }
 
-/** The sample with the best median; SIZE_MAX: there are not two to choose from. */
+/** The sample with the best median; SIZE_MAX: fewer than two samples have values. */
 static size_t
 find_best(const struct compare_work *work, const struct compare_metric *metric)
 {
@@ -64,7 +64,10 @@ find_best(const struct compare_work *work, const struct compare_metric *metric)
 	return known > 1 ? best : SIZE_MAX;
 }
 
-/** Of the median of a throughput; less confidence than asked for stands beside it. */
+/**
+ * Add the interval of a throughput's median, with its confidence if that is less than
+ * requested.
+ */
 static void
 add_interval(struct doc *doc, const struct compare_metric *metric, size_t sample, double wanted)
 {
@@ -81,7 +84,7 @@ add_interval(struct doc *doc, const struct compare_metric *metric, size_t sample
 		doc_cell(doc, "%.0f..%.0f", low, high);
 }
 
-/** The ratio and its interval stand behind the first figure, the throughput. */
+/** Add a row. The ratio and its interval follow the first figure, the throughput. */
 static void
 add_sample(struct doc *doc, const struct nb_comparison *comparison,
 	const struct compare_work *work, size_t sample, const struct figures *figures)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A comparison in words. Small differences are percents of the first's value: "p99 4.2 %
- * slower" is a p99 that is 4.2 % higher. From FACTOR on they are factors, "3.1 times faster",
- * because most people misread a percentage above a hundred.
+ * A comparison in words. Small differences are percentages of the first value: "p99 4.2 %
+ * slower" is a p99 that is 4.2 % higher. From FACTOR on they are factors, "3.1 times
+ * faster", because most people misread percentages above a hundred.
  *
- * Samples that cannot be told apart are not called equal: the interval limits the difference.
+ * Samples that cannot be told apart are not called equal: the interval limits the
+ * difference.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -16,7 +17,7 @@
 
 #define FACTOR 2.0
 
-/** `ratio` as percents or a factor, without its direction. */
+/** Format `ratio` as a percentage or a factor, without its direction. */
 static void
 format_change(char *text, size_t size, double ratio, bool is_factor)
 {
@@ -43,7 +44,7 @@ compare_step(char *text, const struct compare_metric *metric, double ratio)
 			is_factor(ratio) ? "times" : "%", is_faster ? "faster" : "slower");
 }
 
-/** The interval with the direction of each end, the worse end first. */
+/** Format an interval with the direction of each end, the worse end first. */
 static void
 format_ends(char *text, const struct compare_metric *metric, const struct stats_ratio *ratio)
 {
@@ -87,7 +88,7 @@ compare_verdict_name(uint32_t verdict)
 
 /* ---- sentences ---- */
 
-/** "5", or "5 and 4" if the samples differ. */
+/** Format run counts: "5", or "5 and 4" if the samples differ. */
 static void
 format_counts(char *text, size_t size, size_t first, size_t other)
 {
@@ -103,7 +104,7 @@ name_of(const struct compare_work *work, size_t sample)
 	return work->samples[sample].name;
 }
 
-/** After the difference. The first interval states the confidence of all. */
+/** Write the interval after the difference. The first one states the confidence of all. */
 static void
 write_interval(
 	FILE *out, const struct nb_comparison *comparison, const char *interval, bool is_first)
@@ -120,7 +121,10 @@ is_headline(const struct compare_metric *metric)
 	return metric->row->figure.is_headline && metric->kind[0] == '\0';
 }
 
-/** "lmdb is 3.1 times faster than leveldb in throughput (...), ..."; returns their number. */
+/**
+ * Write "lmdb is 3.1 times faster than leveldb in throughput (...), ..."; returns the
+ * number of metrics.
+ */
 static size_t
 write_certain(FILE *out, const struct nb_comparison *comparison,
 	const struct compare_work *work, size_t sample, bool is_guess)
@@ -150,7 +154,7 @@ write_certain(FILE *out, const struct nb_comparison *comparison,
 	return shown;
 }
 
-/** "p99.9 cannot be told apart at n = 5 (...)". */
+/** Write "p99.9 cannot be told apart at n = 5 (...)". */
 static void
 write_uncertain(FILE *out, const struct nb_comparison *comparison,
 	const struct compare_work *work, size_t sample, size_t shown)
@@ -177,7 +181,7 @@ write_uncertain(FILE *out, const struct nb_comparison *comparison,
 	}
 }
 
-/** The first metric that both samples have: throughput, as a rule. */
+/** The first metric that both samples have: usually throughput. */
 static const struct compare_metric *
 first_metric(const struct compare_work *work, size_t sample)
 {

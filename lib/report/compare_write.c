@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A comparison as text and as Markdown: first the reasons against it, then the verdicts in
- * words, then a table for each sample against the first.
+ * A comparison as text and as Markdown: the reasons against it, the verdicts in words, and
+ * a table for each sample compared with the first.
  *
- * Bars show the interval of each ratio against 1 on a logarithmic axis, so half and twice are
- * equally far from the middle. All bars of a table have the same axis.
+ * Bars show the interval of each ratio around 1 on a logarithmic axis, so half and twice
+ * are equally far from the middle. All bars of a table have the same axis.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 enum { CELL_SIZE = COMPARE_CELL, COLUMNS = COMPARE_COLUMNS, NAME_MAX = 12, BAR_HALF = 5 };
 
-enum { BARS = 4 }; /* view of a table that has bars */
+enum { BARS = 4 }; /* view of a table with bars */
 
 /* ---- cells ---- */
 
@@ -31,7 +31,7 @@ format_value(char *cell, const struct compare_metric *metric, double value)
 		snprintf(cell, CELL_SIZE, "%.*f", value < 100 ? 1 : 0, value);
 }
 
-/** Three digits and more. */
+/** Format with at least three digits. */
 static void
 format_ratio(char *text, size_t size, double ratio)
 {
@@ -61,7 +61,7 @@ format_pair(char cells[COLUMNS][CELL_SIZE], const struct compare_pair *pair)
 		snprintf(cells[5], CELL_SIZE, "%.2g", pair->test.p);
 }
 
-/** Of |log ratio|: where the axis of a table's bars ends; 0: there are none. */
+/** The end of the axis of a table's bars, as |log ratio|; 0: no bars. */
 static double
 axis_end(const struct compare_work *work, size_t sample)
 {
@@ -76,8 +76,9 @@ axis_end(const struct compare_work *work, size_t sample)
 }
 
 /**
- * An interval of little confidence need not hold the ratio, which then is at the end of the
- * axis; so are 0 and infinity.
+ * The position of a ratio in a bar. A ratio beyond the axis is at its end; so are 0 and
+ * infinity. This can happen because an interval of low confidence need not contain the
+ * ratio.
  */
 static int
 bar_place(double ratio, double end)
@@ -88,7 +89,7 @@ bar_place(double ratio, double end)
 	return BAR_HALF + (int)lround(fmax(-1, fmin(1, share)) * BAR_HALF);
 }
 
-/** "  --#-|". */
+/** Format a bar: "  --#-|". */
 static void
 format_bar(char *cell, const struct compare_pair *pair, double end)
 {
@@ -104,7 +105,10 @@ format_bar(char *cell, const struct compare_pair *pair, double end)
 		cell[--length] = '\0';
 }
 
-/** "p99 us", and below the name of a kind "  p99 us"; with n where it is not that of all. */
+/**
+ * Format "p99 us", or below a kind's heading "  p99 us"; append n if it differs from the
+ * sample's.
+ */
 static void
 format_name(char *cell, const struct compare_work *work, const struct compare_metric *metric,
 	size_t sample)
@@ -130,7 +134,7 @@ compare_row(char cells[COLUMNS][CELL_SIZE], const struct compare_work *work,
 
 /* ---- tables ---- */
 
-/** Of a table that is begun. */
+/** Add the rows of a begun table. */
 static void
 add_rows(struct doc *doc, const struct compare_work *work, size_t sample)
 {
@@ -166,7 +170,7 @@ add_heading(struct doc *doc, const struct compare_work *work, size_t sample, boo
 		work->is_response ? "response" : "service");
 }
 
-/** In text long names stand above the table, and letters for them in it. */
+/** Add a table. In text, long names are printed above it and replaced by letters in it. */
 static void
 add_table(struct doc *doc, const struct nb_comparison *comparison,
 	const struct compare_work *work, size_t sample, uint32_t view)
@@ -194,7 +198,7 @@ add_table(struct doc *doc, const struct nb_comparison *comparison,
 	doc_paragraph(doc, "Too few operations for %s.", work->unsupported);
 }
 
-/* ---- the whole ---- */
+/* ---- the document ---- */
 
 void
 report_comparison_head(struct doc *doc, const struct nb_comparison *comparison)

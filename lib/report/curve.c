@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The percentile curve of a histogram, at the levels at which HdrHistogram's
- * outputPercentileDistribution() has its lines, so that both can be compared.
+ * The percentile curve of a histogram, at the levels of the lines of HdrHistogram's
+ * outputPercentileDistribution(), so that both can be compared.
  *
- * A level is the one before plus 100 / (CURVE_TICKS * 2^(halvings + 1)) percent, where
- * halvings is how often the distance to 100 % has been halved so far: its log2, rounded
+ * Each level is the previous one plus 100 / (CURVE_TICKS * 2^(halvings + 1)) percent.
+ * `halvings` is how often the distance to 100 % has been halved so far: its log2, rounded
  * down. The value is the upper end of the first bucket with that share of the values at or
- * below it, and never above the exact maximum. Levels go on until the last value is reached;
- * a point at 100 % follows, with the same value if a lower level had it already.
+ * below it, and never above the exact maximum. Levels continue until the last value is
+ * reached. A point at 100 % follows, with the same value if a lower level had it already.
  */
 #include "report/curve.h"
 
@@ -29,7 +29,7 @@ next_level(double level)
 	return level + 100 / (CURVE_TICKS * exp2(halvings));
 }
 
-/** Of a bucket as nb_histogram_percentile() says it. */
+/** The value of a bucket, as nb_histogram_percentile() reports it. */
 static uint64_t
 value_of(const struct nb_histogram *histogram, size_t index)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Documents: what builders add. The renderings are doc_text.c and doc_markdown.c. */
+/* Documents: the functions for builders. The renderings are doc_text.c and doc_markdown.c. */
 #include "report/doc.h"
 
 #include <inttypes.h>
@@ -31,7 +31,10 @@ make_room(struct doc *doc)
 	return true;
 }
 
-/** Append an item with these texts. A failure leaves the document as it is, but marked. */
+/**
+ * Append an item with these texts. A failure leaves the document unchanged and sets
+ * has_failed.
+ */
 static void
 append(struct doc *doc, enum doc_kind kind, const char *label, const char *fmt, va_list args)
 {

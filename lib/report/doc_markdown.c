@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Documents as Markdown that GitHub reads (GitHub Flavored Markdown Spec 0.29) and that reads
- * well as plain text, too. Characters are escaped only where they could be markup: an
- * underscore between letters is not (section 6.4).
+ * Documents as GitHub Flavored Markdown (Spec 0.29), readable as plain text, too.
+ * Characters are escaped only where they could be markup: an underscore between letters is
+ * not (section 6.4).
  */
 #include <ctype.h>
 #include <string.h>
@@ -15,7 +15,7 @@ is_word(char c)
 	return isalnum((unsigned char)c) != 0 || (unsigned char)c >= 0x80;
 }
 
-/** Whether the character there could begin or end markup. */
+/** Whether the character at `at` could begin or end markup. */
 static bool
 is_markup(const char *text, const char *at)
 {
@@ -26,7 +26,7 @@ is_markup(const char *text, const char *at)
 	return strchr("\\`*[]<>|~&", *at) != NULL;
 }
 
-/** On one line. NULL instead of a stream: only count. Returns the width. */
+/** Write a text on one line. With out == NULL, only count. Returns the width. */
 static size_t
 write_text(const char *text, FILE *out)
 {
@@ -42,7 +42,7 @@ write_text(const char *text, FILE *out)
 	return doc_width(text) + escapes;
 }
 
-/** The most backquotes in a row. */
+/** The longest sequence of backquotes. */
 static size_t
 longest_run(const char *text)
 {
@@ -77,7 +77,7 @@ write_code(const char *text, FILE *out)
 	repeat('`', fence, out);
 }
 
-/** Of several lines. */
+/** Write a code block of several lines. */
 static void
 write_block(const struct doc_item *item, FILE *out)
 {
@@ -104,7 +104,10 @@ write_unfold(const struct doc_item *item, FILE *out)
 
 /* ---- tables ---- */
 
-/** At least 3, as the dashes below its title; 0: all its cells are empty. */
+/**
+ * The width of a column, at least 3, the dashes below its title; 0: all its cells are
+ * empty.
+ */
 static size_t
 column_width(const struct doc_item *table, size_t column)
 {
@@ -125,7 +128,7 @@ is_right(const struct doc_item *table, size_t column)
 	return (table->right >> column & 1) != 0;
 }
 
-/** The dashes below the titles. */
+/** Write the dashes below the titles. */
 static void
 write_rule(const struct doc_item *table, const size_t *widths, FILE *out)
 {
@@ -215,7 +218,7 @@ write_paragraph(const struct doc_item *item, FILE *out)
 	write_text(item->label, out);
 }
 
-/** Not escaped, blanks in a row made one. */
+/** Write a text without escaping, and replace each run of blanks by one blank. */
 static void
 write_words(const struct doc_item *item, FILE *out)
 {

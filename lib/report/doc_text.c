@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Documents as plain text. Columns of a table are as wide as their widest cell, two blanks
- * apart; each character of UTF-8 counts as one wide.
+ * Documents as plain text. A table's column is as wide as its widest cell, columns are two
+ * blanks apart, and each UTF-8 character counts as one column wide.
  */
 #include <string.h>
 
@@ -46,7 +46,10 @@ write_table(const struct doc_item *table, FILE *out)
 	}
 }
 
-/** Lines after the first begin with two blanks, except of a plain paragraph. */
+/**
+ * Write a text in lines. Lines after the first begin with two blanks, except in a plain
+ * paragraph.
+ */
 static void
 write_wrapped(const struct doc_item *item, FILE *out)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether an engine's claim of durability can be true, by the syncs that were counted.
+ * Checks an engine's durability claim against the counted syncs.
  *
- * At `commit` a write is acknowledged when it is on storage, so a sync began after the write and
- * ended before its answer. One sync can serve all writes that wait for it, one of each thread.
- * So n writes by t threads need at least n/t syncs. If there were fewer, at least n - t * syncs
- * writes were acknowledged before they were durable. This is a lower bound: counting does not
- * find an engine that syncs often enough, but the wrong files.
+ * At `commit` a write is acknowledged when it is on storage, so a sync began after the
+ * write and ended before its answer. One sync can serve all writes that wait for it, one
+ * per thread. So n writes by t threads need at least n/t syncs. With fewer syncs, at least
+ * n - t * syncs writes were acknowledged before they were durable. This is a lower bound:
+ * counting does not detect an engine that syncs often enough, but the wrong files.
  *
- * Both are counted from the first operation to the end of the last one, with the warm-up. With
- * several processes the syncs of opening and closing are included, in favour of the engine. If
- * data may have become durable in ways that are not counted, there is no finding.
+ * Writes and syncs are counted from the first operation to the end of the last one,
+ * including the warm-up. With several processes the syncs of opening and closing are
+ * included, in favour of the engine. If data may have become durable in ways that are not
+ * counted, there is no finding.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,7 +42,7 @@ result_unsynced(const struct nb_result *result)
 
 /* ---- the line ---- */
 
-/** "2000 fdatasync, 3 fsync"; "" if there were none. */
+/** List the calls: "2000 fdatasync, 3 fsync"; "" if there were none. */
 static void
 name_calls(const struct system_counts *counts, char *text, size_t size)
 {
@@ -60,7 +61,7 @@ name_calls(const struct system_counts *counts, char *text, size_t size)
 	}
 }
 
-/** What else may have made data durable. */
+/** Other ways in which data may have become durable. */
 static const char *
 elsewhere(uint32_t durable_by)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Figures that follow from a record: the processor's work for an operation, and the bytes that
- * each layer moved for a byte that was asked for.
+ * Figures that are derived from a record: the processor's work per operation, and the bytes
+ * that each layer moved per requested byte.
  *
- * Amplification is bytes at a layer over logical bytes: keys and values that reads returned,
- * keys and values that writes handed over, and the keys of deletes. The layers are: bytes
- * through read(2), write(2) and similar calls; bytes that were fetched from storage, or dirtied
- * for it and not removed before; and bytes of the device, for all processes. An engine that maps
- * its files makes no calls, so the first layer is below 1 and the second one counts. Writes
- * count until the database is closed, because an engine may defer the work. Bytes that the
- * kernel still holds back then are in the second layer and not in the third.
+ * Amplification is bytes at a layer divided by logical bytes: keys and values that reads
+ * returned, keys and values passed to writes, and the keys of deletes. The layers are:
+ * bytes through read(2), write(2) and similar calls; bytes read from storage, or dirtied
+ * for it and not removed before; and bytes of the device, for all processes. An engine that
+ * maps its files makes no calls, so its first layer is below 1 and the second one counts.
+ * Writes count until the database is closed, because an engine may defer the work. Bytes
+ * that the kernel still holds back then are in the second layer but not in the third.
  *
- * The system counts a warm-up, too. An operation of the warm-up moves the same bytes, so logical
- * bytes are scaled to all operations that were done.
+ * The system counts include a warm-up. An operation of the warm-up moves the same bytes, so
+ * logical bytes are scaled to all executed operations.
  */
 #include "report/record.h"
 #include "workload/op_kind.h"
@@ -25,7 +25,7 @@ divide(double dividend, double divisor)
 
 /* ---- logical bytes ---- */
 
-/** Bytes that were read and written, of records with keys of that size. */
+/** Logical bytes that were read and written, including keys. */
 struct moved {
 	double read, written;
 };
@@ -35,7 +35,7 @@ add_kind(struct moved *moved, const struct record_kind *kind, double key_size, d
 {
 	double records = (double)kind->records, ops = (double)kind->ops;
 	double bytes = records * key_size + (double)kind->bytes;
-	/* Of steps it is not known which were reads. */
+	/* For operations of steps it is unknown which steps read. */
 	uint32_t flags = kind->kind < NB_OP_KINDS ? op_kind_table[kind->kind].flags
 						  : OP_READS | OP_WRITES;
 	switch (flags & (OP_READS | OP_WRITES)) {
@@ -46,7 +46,10 @@ add_kind(struct moved *moved, const struct record_kind *kind, double key_size, d
 		moved->written += scale * bytes;
 		break;
 	case OP_READS | OP_WRITES:
-		/* one was written by each; the others were read, of much the same size */
+		/*
+		 * each operation wrote one record; the others were read and have about the
+		 * same size
+		 */
 		moved->written += scale * divide(bytes * ops, records);
 		moved->read += records > ops ? scale * bytes * (records - ops) / records : 0;
 		break;
@@ -142,7 +145,7 @@ record_cpu_ns_op(const struct record *record)
 		(double)measured->usage_ops);
 }
 
-/** Per operation, those of a warm-up included. */
+/** Divide counts by all operations, including those of a warm-up. */
 static void
 divide_work(const struct record *record, struct record_figures *out)
 {
@@ -199,7 +202,7 @@ record_settled_rate(const struct record *record)
 	return result_rate((double)ops, wall_ns + measured->settle_ns + measured->close_ns);
 }
 
-/** In a file it may be beyond the range. */
+/** Round to an integer; a value in a file may be out of range. */
 static uint64_t
 whole(double bytes)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Why the numbers of a job may be wrong, beside what holds for every run (notes.c).
- *
- * Thresholds: a hundredth of the time for waiting on inserts of other threads; a tenth of the
- * median response for the harness's own lateness, from which on it can be seen.
+ * Reasons why the numbers of a job may be wrong, in addition to those of every run
+ * (notes.c). Thresholds: a hundredth of the time for waiting on inserts of other threads; a
+ * tenth of the median response time for the harness's own lateness, from which on it is
+ * visible.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -50,11 +50,11 @@ note_times(struct nb_result *result, const struct job_result_group *group)
 			group->is_paced
 				? ", which response times include and the engine did not cause"
 				: "",
-			/* turns of 64 of all threads are under way at a time, two at most */
+			/* each thread has at most two turns of 64 operations in progress */
 			UINT64_C(2) * 64 * group->threads);
 }
 
-/** A bound by count that is nearer than the warm-up's end is only seen when it is over. */
+/** With a bound by count, a warm-up that is too long is noticed only after the run. */
 static void
 note_idle(struct nb_result *result, const struct job_result_group *group)
 {
@@ -73,7 +73,10 @@ note_idle(struct nb_result *result, const struct job_result_group *group)
 			group->name, idle, measured->thread_count);
 }
 
-/** A job that only reads has that of all its groups together (notes.c). */
+/**
+ * Note groups with many misses. For a job that only reads, notes.c covers all groups
+ * together.
+ */
 static void
 note_misses(struct nb_result *result, const struct job_result_group *group)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Taking the result out of a job that was run, and the figures that sum it up.
+ * Copies the result of a finished job, and derives its summary.
  *
- * Whether a queue has grown is told by operations, not by a percentile: at a rate that can
- * be kept, what is due and not done at the end is what is under way, a few for each thread;
- * more than that, and more than a hundredth of what was due, is a queue. Where nothing is left
- * since the count was the bound, it is the last operation that tells: more than 10 ms late,
- * and more than a twentieth of the time, which no hiccup of the machine's is.
+ * The number of operations decides whether a queue has grown, not a percentile. At a
+ * sustainable rate, the operations due but not done at the end are those in progress, a few
+ * for each thread. More than that, and more than a hundredth of the due operations, is a
+ * queue. If the job was bound by count, no operation is left at the end, so the last
+ * operation decides: more than 10 ms late, and by more than a twentieth of the time, which
+ * a hiccup of the machine does not cause.
  */
 #include "report/record.h"
 
@@ -19,9 +20,9 @@
 #include "run/run.h"
 #include "workload/op_kind.h"
 
-enum { UNDER_WAY = 4 /* operations for each thread that are no queue yet */ };
+enum { UNDER_WAY = 4 /* operations in progress per thread that do not count as a queue */ };
 
-/** Nothing after a failure, which *rc keeps. */
+/** Replace a borrowed histogram by a copy. Copies nothing if *rc is a failure already. */
 static void
 copy_histogram(struct nb_histogram **into, int *rc)
 {
@@ -50,7 +51,10 @@ copy_measurement(struct job_measurement *into, const struct job_measurement *fro
 	return rc;
 }
 
-/** Where it is not known which record a scan has to find next; see verify.c. */
+/**
+ * Whether the next record of a scan is unknown, so that gaps are not detected; see
+ * verify.c.
+ */
 static bool
 is_blind_to_gaps(const struct job_part *part)
 {
@@ -177,7 +181,7 @@ merge_all(struct nb_result *result)
 	return NB_OK;
 }
 
-/** Only where there are any. */
+/** Store the names of the job's own kinds, if it has any. */
 static void
 name_kinds(struct nb_result *result, const struct nb_run *run)
 {
@@ -234,7 +238,7 @@ job_result_grew(const struct job_result_group *group, uint64_t *behind_ops)
 	const struct job_measurement *measured = &group->measured;
 	double behind = measured->offered_ops - (double)measured->done;
 	*behind_ops = behind > 0 ? (uint64_t)behind : 0;
-	/* With a bound by count nothing is left lying in the end; what is late tells it. */
+	/* A bound by count leaves no operation undone, so the lateness decides. */
 	double late = measured->span_ns > 0
 		? (double)measured->lag_ns / (double)measured->span_ns
 		: 0;
@@ -246,7 +250,10 @@ job_result_grew(const struct job_result_group *group, uint64_t *behind_ops)
 				behind > 0.01 * measured->offered_ops));
 }
 
-/** Add what the groups of a phase, which run side by side, did in that time. */
+/**
+ * Add the operations that the groups of a phase, which run concurrently, executed in that
+ * time.
+ */
 static void
 summarize_phase(const struct nb_result *result, uint32_t phase, struct nb_job_summary *out,
 	double *done, double *offered)
@@ -283,7 +290,7 @@ nb_result_summarize_job(const struct nb_result *result, struct nb_job_summary *o
 		.is_partial = result->measured.is_partial,
 		.is_steady = result->is_steady};
 	uint32_t phases = 0;
-	double done = 0, offered = 0; /* rates by the times of their phases */
+	double done = 0, offered = 0; /* rates multiplied by the times of their phases */
 	for (size_t g = 0; g < result->group_count; g++) {
 		if (result->groups[g].phase >= phases)
 			phases = result->groups[g].phase + 1;
@@ -341,7 +348,7 @@ result_summarize_job(const struct nb_result *result, struct nb_summary *out)
 	struct nb_job_summary summary;
 	nb_result_summarize_job(result, &summary);
 	out->rate_ops_s = summary.rate_ops_s;
-	/* Of what the rate is of: not of groups in the background. */
+	/* Foreground operations only, like the rate. */
 	out->ops = summary.ops;
 	out->p50_ns = histogram_supported(result->service, 50);
 	out->p99_ns = histogram_supported(result->service, 99);

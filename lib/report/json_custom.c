@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Members of a result file that are more than one of a structure: derived, checked together with
- * others, or written in a form of their own.
+ * Members of a result file that do not correspond to one member of a structure. They are
+ * derived, checked together with others, or written in a special form.
  */
 #include "report/json_custom.h"
 
@@ -28,7 +28,7 @@ json_check_hdr(struct json_reader *reader, const void *into)
 		reader->rc = rc;
 }
 
-/** Numbers of the samples' counters are parallel to the list of their names. */
+/** The counters of a sample are parallel to the list of their names. */
 void
 json_check_series(struct json_reader *reader, const void *into)
 {
@@ -41,7 +41,7 @@ json_check_series(struct json_reader *reader, const void *into)
 	JSON_LEAVE(reader, samples);
 }
 
-/** Of members that are derived. */
+/** For derived members. */
 void
 json_read_nothing(struct json_reader *reader, const json_t *json, void *into)
 {
@@ -74,7 +74,7 @@ has_any(const struct job_kind *kind)
 	return has;
 }
 
-/** Names of kinds, from KIND_ADD on; what is read or written after them uses them. */
+/** Write the names of kinds from KIND_ADD on; later members of the document use them. */
 json_t *
 json_write_kinds(struct json_writer *writer, const void *from)
 {
@@ -106,7 +106,7 @@ json_read_kinds(struct json_reader *reader, const json_t *json, void *into)
 	reader->kinds = (json_kind_names)result->kinds;
 }
 
-/** An array of those kinds of operations that there were. */
+/** Write an array of the operation kinds that occurred. */
 json_t *
 json_write_operations(struct json_writer *writer, const void *from)
 {
@@ -150,7 +150,7 @@ json_read_operations(struct json_reader *reader, const json_t *json, void *into)
 		&((struct job_result_group *)into)->measured);
 }
 
-/** The first bytes of a key in hexadecimal. */
+/** Write the first bytes of a key in hexadecimal. */
 json_t *
 json_write_case_key(struct json_writer *writer, const void *from)
 {
@@ -181,7 +181,7 @@ json_read_case_key(struct json_reader *reader, const json_t *json, void *into)
 	}
 }
 
-/** Null if there is none. */
+/** Write null if the record has no sweep. */
 json_t *
 json_write_sweep(struct json_writer *writer, const void *from)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Going through a table of fields, to write a structure and to read it.
+ * Walks a table of fields, to write a structure or to read it.
  *
- * Writing and reading follow the order of the table, so that of several errors always the same
- * one is reported. An array is allocated when its length is known, and its count grows with the
- * elements, so that an incomplete one is destroyed like a complete one.
+ * Writing and reading follow the order of the table, so that of several errors always the
+ * same one is reported. An array is allocated when its length is known, and its count grows
+ * with the elements, so an incomplete array is destroyed like a complete one.
  */
 #include "report/json_fields.h"
 
@@ -88,7 +88,7 @@ json_name(
 	return names->name_of != NULL ? names->name_of(index) : names->names[index];
 }
 
-/** An element of a list as a field that begins with it. */
+/** A field that describes one element of a list. */
 static struct json_field
 element_of(const struct json_field *list)
 {
@@ -106,7 +106,7 @@ element_of(const struct json_field *list)
 static json_t *
 write_field(struct json_writer *writer, const struct json_field *field, const char *from);
 
-/** What is beyond the last name is no value of ours: null. */
+/** Write a name; null for a value beyond the last name. */
 static json_t *
 write_name(struct json_writer *writer, const struct json_field *field, const void *at)
 {
@@ -117,7 +117,10 @@ write_name(struct json_writer *writer, const struct json_field *field, const voi
 	return json_from_text(name);
 }
 
-/** A bit without a name, of a plugin that is newer than its host, is "bit17". */
+/**
+ * Write an array of bit names. A bit without a name, of a plugin newer than its host, is
+ * "bit17".
+ */
 static json_t *
 write_bits(struct json_writer *writer, const struct json_field *field, const void *at)
 {
@@ -218,7 +221,7 @@ write_field(struct json_writer *writer, const struct json_field *field, const ch
 	return NULL;
 }
 
-/** Whether it says nothing: its bytes, or those of its count, are all 0. */
+/** Whether a field is empty: its bytes, or those of its count, are all 0. */
 static bool
 is_empty(const struct json_field *field, const char *from)
 {
@@ -248,7 +251,7 @@ json_write_fields(struct json_writer *writer, json_t *object, const struct json_
 
 /* ---- reading ---- */
 
-/** Frees the text. */
+/** Copy a text into an array and free it. */
 static void
 set_chars(struct json_reader *reader, char *at, size_t size, char *text)
 {
@@ -285,7 +288,7 @@ read_borrowed(struct json_reader *reader, const json_t *json)
 	return "";
 }
 
-/** names->count if the text is not among them. */
+/** The index of a name; names->count: unknown. */
 static uint32_t
 find_name(const struct json_reader *reader, const struct json_names *names, const char *text)
 {
@@ -323,7 +326,7 @@ json_to_name(struct json_reader *reader, const json_t *json, const struct json_n
 	return 0;
 }
 
-/** Bits that are read, and by which names. */
+/** A bit set while it is read, and the field with its names. */
 struct bits {
 	const struct json_field *field;
 	uint64_t value;
@@ -368,7 +371,7 @@ static void
 read_field(struct json_reader *reader, const struct json_field *field, const json_t *json,
 	char *into);
 
-/** A list that is read. */
+/** A list while it is read. */
 struct list {
 	struct json_field element;
 	char *elements, *count;
@@ -464,7 +467,10 @@ read_field(struct json_reader *reader, const struct json_field *field, const jso
 		field->check(reader, into);
 }
 
-/** A member that is not there is read as null, which makes it empty; so is all of no object. */
+/**
+ * A missing member is read as null, which makes it empty. So are all members of a missing
+ * object.
+ */
 void
 json_read_fields(struct json_reader *reader, const json_t *object,
 	const struct json_field *fields, void *into)

@@ -2,11 +2,11 @@
 /*
  * A histogram as JSON and back.
  *
- * HdrHistogram's V2 has only the counts of the buckets. It loses minimum, maximum and sum,
- * which are exact here, and how the values of a bucket lie around a bound of the classic table
- * inside it; these stand beside it. A file may have been edited, so they must be possible for
- * these buckets: otherwise figures of one report would contradict each other. The sum is not
- * checked, because some histograms do not have one.
+ * HdrHistogram's V2 has only the counts of the buckets. It lacks minimum, maximum and sum,
+ * which are exact here, and the number of values below each bound of the classic table that
+ * lies inside a bucket. So these are written beside it. A file may have been edited, so
+ * they must be consistent with the buckets: otherwise figures of one report would
+ * contradict each other. The sum is not checked, because some histograms have none.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static const struct {
 
 /* ---- writing ---- */
 
-/** Pairs of a bound and how many of its bucket's values are below it, where there are some. */
+/** Write pairs of a bound and the number of its bucket's values below it, if not 0. */
 static json_t *
 from_below(struct json_writer *writer, const struct nb_histogram *histogram)
 {
@@ -66,7 +66,7 @@ json_from_histogram(struct json_writer *writer, const struct nb_histogram *histo
 
 /* ---- reading ---- */
 
-/** A whole number of an object; `otherwise` if it is not there. */
+/** Read an integer member; `otherwise` if it is missing. */
 static uint64_t
 member(struct json_reader *reader, const json_t *object, const char *name, uint64_t otherwise)
 {
@@ -77,7 +77,7 @@ member(struct json_reader *reader, const json_t *object, const char *name, uint6
 	return value;
 }
 
-/** The bucket that a value is counted in. */
+/** The bucket of a value. */
 static size_t
 bucket(uint64_t value_ns)
 {
@@ -113,7 +113,7 @@ read_sum(struct json_reader *reader, const json_t *json, struct nb_histogram *in
 	JSON_LEAVE(reader, place);
 }
 
-/** HISTOGRAM_BOUNDS if it is not a bound inside a bucket. */
+/** The index of a bound inside a bucket; HISTOGRAM_BOUNDS: not such a bound. */
 static size_t
 find_bound(uint64_t bound_ns)
 {
@@ -129,7 +129,7 @@ static void
 read_pair(struct json_reader *reader, const json_t *pair, void *into)
 {
 	struct nb_histogram *histogram = into;
-	if (json_array_size(pair) != 2) { /* 0 if it is not an array */
+	if (json_array_size(pair) != 2) { /* the size is 0 if it is not an array */
 		json_bad(reader, "must be an array of a bound and a count");
 		return;
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A result file read back: any bytes are safe, and a refusal names the place.
+ * Reads a result file. Any input is safe, and an error names the place.
  *
- * Unknown members are skipped: a later mininb of the same version may have added them. A missing
- * member is 0 or empty, except the few that a result needs. The rest of the library relies on
- * histograms that exist, on texts that are not NULL, and on histograms with no more values than
- * operations; reading makes that so, or refuses the file.
+ * Unknown members are skipped, because a later mininb of the same version may have added
+ * them. A missing member is 0 or empty, except the few that a result needs. The rest of the
+ * library relies on three facts: histograms exist, texts are not NULL, and histograms have
+ * no more values than operations. Reading ensures them or rejects the file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 /* ---- a result ---- */
 
-/** One that has to be there, if only empty. */
+/** Create an empty histogram if the file has none. */
 static void
 fill_histogram(struct json_reader *reader, struct nb_histogram **histogram)
 {
@@ -31,7 +31,7 @@ static void
 check_classic(struct json_reader *reader, const struct nb_result *run)
 {
 	const struct measurement *measured = &run->measured;
-	uint64_t answers = run->threads; /* one of each may have failed */
+	uint64_t answers = run->threads; /* each thread may have one failure */
 	for (int i = 0; i < WORKER_ANSWERS; i++)
 		answers += measured->answers[i];
 	if (answers > run->threads && measured->ops > answers)
@@ -43,7 +43,7 @@ check_classic(struct json_reader *reader, const struct nb_result *run)
 static const char *const action_names[] = {"put", "get", "delete", "load", "run", "replay"};
 static const struct json_names actions = {.names = action_names, .count = 6};
 
-/** Which kind of result it is, with nothing in it yet: a verb, or an action of jobs. */
+/** Create an empty result of the right kind: for a verb, or for an action of jobs. */
 static void
 begin_result(struct json_reader *reader, const json_t *action, struct record *record)
 {
@@ -134,7 +134,7 @@ read_document(struct nb_results *results, const json_t *document, const char *fi
 	return reader.rc;
 }
 
-/** The text of jansson may quote the file; a message is one line. */
+/** Report a syntax error on one line; jansson's text may quote the file. */
 static int
 bad_syntax(const char *file, const json_error_t *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Members of records, by the names that they have in a result file: in words, with units.
- * The order is that of the file: what a reader looks for first comes first.
+ * Members of records by their names in a result file: in words, with units. The order is
+ * that of the file; the most important members come first.
  */
 #include "report/json_tables.h"
 
@@ -67,7 +67,7 @@ static const struct json_names scopes = {NAMES("run", "job")};
 
 /* clang-format off */
 
-/* ---- how it was asked for ---- */
+/* ---- the command ---- */
 
 static const struct json_field command_option_fields[] = {
 	FIELD_FILLED_TEXT(record_option, "name", name, KEEP, "of the option"),
@@ -113,7 +113,7 @@ const struct json_field json_sweep_fields[] = {
 	END,
 };
 
-/* ---- of every record ---- */
+/* ---- members of every record ---- */
 
 static const struct json_field interval_fields[] = {
 	FIELD_NUMBER(nb_interval, "end_ns", end_ns, KEEP, "its end, ns from the first operation"),
@@ -318,7 +318,7 @@ const struct json_field json_series_fields[] = {
 	END,
 };
 
-/* ---- what was measured ---- */
+/* ---- measurements ---- */
 
 static const struct json_field findings_fields[] = {
 	FIELD_NUMBER(worker_findings, "verified", verified, SUM, "records that were looked at"),
@@ -345,7 +345,7 @@ const struct json_field json_residency_fields[] = {
 	END,
 };
 
-/** Of a classic action; a job's have those of its groups. */
+/** Threads of a classic action; a job has threads in each group. */
 const struct json_field json_thread_fields[] = {
 	FIELD_NUMBER(job_thread, "ops", ops, KEEP, "operations that count"),
 	FIELD_NUMBER(job_thread, "wall_ns", wall_ns, KEEP, "from its first to the end of its last one, ns"),
@@ -360,7 +360,7 @@ static const struct json_field phase_fields[] = {
 	END,
 };
 
-/** Only where not each operation was timed. */
+/** Present only if not every operation was timed. */
 #define STAMPING(s, at) \
 	FIELD_CHARS(s, "latency", at.latency, KEEP, "which operations were timed one by one: sampled:N, one in N; block, none; not there: each", .flags = FIELD_IF_USED), \
 	FIELD_NUMBER(s, "unstamped_ops", at.ops, SUM, "operations that were not timed one by one", .flags = FIELD_IF_USED), \

@@ -2,11 +2,11 @@
 /*
  * Values as JSON and back.
  *
- * JSON text is UTF-8; a path or a word of a command line is any bytes. To replace the others
- * would change the path, so a byte B that is not part of a character is written as the
- * character U+EF00 + B of the private use area. Its UTF-8 is EE BE xx or EE BF xx, and no
- * other character begins so. If a text has such a character itself, its three bytes are
- * written in that way too, which makes reading unique.
+ * JSON text is UTF-8, but a path or a word of a command line may contain any bytes.
+ * Replacing other bytes would change the path. So a byte B that is not part of a character
+ * is written as the character U+EF00 + B of the private use area. Its UTF-8 is EE BE xx or
+ * EE BF xx, and no other character begins like that. If a text contains such a character
+ * itself, each of its three bytes is written in the same way, which makes reading unique.
  *
  * A tool that knows only real numbers may have written 5.0 for 5.
  */
@@ -23,7 +23,7 @@
 
 /* ---- messages ---- */
 
-/** "results[2].groups[0]"; what does not fit is cut. */
+/** Write a place: "results[2].groups[0]"; cut if it is too long. */
 static size_t
 write_place(char *text, size_t size, const struct json_place *place)
 {
@@ -93,7 +93,7 @@ json_from_u64(uint64_t value)
 json_t *
 json_from_u128(uint128 value)
 {
-	char digits[40]; /* of 2^128, and its end */
+	char digits[40]; /* digits of 2^128, and NUL */
 	size_t at = sizeof(digits) - 1;
 	if (value <= INT64_MAX)
 		return json_integer((json_int_t)value);
@@ -207,7 +207,7 @@ json_character(const char *text)
 		: at[0] < 0xf5       ? 4
 				     : 0;
 	for (size_t i = 1; i < length; i++) {
-		if ((at[i] & 0xc0) != 0x80) /* an end of the text as well */
+		if ((at[i] & 0xc0) != 0x80) /* also at the end of the text */
 			return 0;
 	}
 	bool is_overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
@@ -216,7 +216,7 @@ json_character(const char *text)
 	return is_overlong || is_surrogate || is_beyond ? 0 : length;
 }
 
-/** Whether a character is one that stands for a byte. */
+/** Whether the character encodes a byte. */
 static bool
 is_byte(const unsigned char *at)
 {

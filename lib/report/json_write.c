@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A result file: the document, and how it is laid out.
+ * A result file: the document and its layout.
  *
- * A classic action has a group too, of one kind of operation, so that every file has
- * results[].groups[].operations[].service. For a classic action the group is derived from
- * `measured` and is not read back. The same holds for throughput and percentiles anywhere.
+ * A classic action has one group with one kind of operation, so that every file has
+ * results[].groups[].operations[].service. That group is derived from `measured` and is not
+ * read back. The same holds for throughput and percentiles everywhere.
  *
- * The layout is for people: each member has its own line, but plain elements of arrays, like
- * the 16384 pulses of a long run, stand side by side.
+ * The layout is for people: each member has its own line, but plain array elements, like
+ * the 16384 pulses of a long run, are on one line.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 /* ---- the document ---- */
 
-/** What a group of a job would be for a classic action; it owns nothing. */
+/** A classic action in the form of a job's group; it owns nothing. */
 static struct job_result_group
 view_classic(const struct nb_result *run)
 {
@@ -55,7 +55,7 @@ view_classic(const struct nb_result *run)
 	return view;
 }
 
-/** The metrics, which follow from the members after them. */
+/** Add the metrics, which are derived from the members after them. */
 static void
 put_metrics(struct json_writer *writer, json_t *object, const struct record *record)
 {
@@ -121,7 +121,7 @@ is_plain(const json_t *json)
 	return !json_is_object(json) && !json_is_array(json);
 }
 
-/** Whether nothing within holds something in turn, but for pairs and the like. */
+/** Whether its elements are plain values, or pairs and the like. */
 static bool
 is_flat(const json_t *json, int depth)
 {
@@ -133,7 +133,7 @@ is_flat(const json_t *json, int depth)
 			(depth == 0 || json_is_object(element) || !is_flat(element, 0)))
 			return false;
 	}
-	/* the API has no other way to go through an object that is const */
+	/* jansson has no other way to iterate over a const object */
 	json_object_foreach((json_t *)(uintptr_t)json, name, member)
 	{
 		if (!is_plain(member))
@@ -142,7 +142,10 @@ is_flat(const json_t *json, int depth)
 	return true;
 }
 
-/** Of a real number: as few digits as it takes to read the same again, 0.41 and not 0.40999999999999998. */
+/**
+ * The precision of a real: the fewest digits that read back equal, 0.41 and not
+ * 0.40999999999999998.
+ */
 static size_t
 precision(const json_t *json)
 {
@@ -174,7 +177,7 @@ dump_object(const json_t *json, FILE *out, int depth, bool is_line)
 		comma = is_line ? ", " : ",";
 		if (!is_line)
 			put_line(out, depth + 1);
-		fprintf(out, "\"%s\": ", name); /* all names are ours */
+		fprintf(out, "\"%s\": ", name); /* names need no escapes */
 		dump(member, out, depth + 1, false);
 	}
 	if (!is_line && json_object_size(json) > 0)
@@ -205,7 +208,7 @@ dump(const json_t *json, FILE *out, int depth, bool is_element)
 	else if (json_is_array(json))
 		dump_array(json, out, depth, is_flat(json, 1));
 	else if (json_dumpf(json, out, JSON_ENCODE_ANY | precision(json)) != 0)
-		fputs("null", out); /* the stream's error stays, and is looked at in the end */
+		fputs("null", out); /* the caller checks the stream's error at the end */
 }
 
 int

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records merged into one, as if they had been one run with all their threads side by side:
- * counts are added, times are the longest, and a rate is operations over that time.
- * Percentiles come from merged histograms alone.
+ * Merges records into one, as if they had been one run with all their threads in parallel.
+ * Counts are added, times are the longest, and a rate is operations divided by that time.
+ * Percentiles come from merged histograms only.
  *
- * If the runs were one after the other, the rate is too high, because no run did all operations
- * in the longest of the times; so a note gives the number of results. Everything that cannot be
- * added and has no longest, like the environment, is that of the first.
+ * If the runs were consecutive, the rate is too high, because no run did all operations in
+ * the longest time. So a note gives the number of results. Members that cannot be added and
+ * have no longest, like the environment, come from the first record.
  *
- * A record is copied by writing it and reading it back. Result files promise an equal record
- * anyway, and no copying function can forget a member.
+ * A record is copied by writing it and reading it back. Result files promise an equal
+ * record anyway, and so a copy cannot miss a member.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ enum { NOTE_SIZE = 512 };
 static const char note_id[] = "merged", series_note_id[] = "merged-series",
 		  stream_note_id[] = "merged-streams", engine_note_id[] = "merged-versions";
 
-/* ---- whether it makes sense ---- */
+/* ---- checks ---- */
 
 static int
 refuse(size_t index, const char *what, const char *first, const char *other)
@@ -37,7 +37,7 @@ refuse(size_t index, const char *what, const char *first, const char *other)
 		what, other, first);
 }
 
-/** Sizes of keys and values, as they are told apart. */
+/** Describe the sizes of keys and values, for comparing them. */
 static void
 describe_sizes(const struct record *record, char *text, size_t size)
 {
@@ -102,9 +102,9 @@ check(const struct nb_results *results)
 /* ---- notes ---- */
 
 /**
- * Whether that is said already. A note of every run is there once, with the first one's
- * numbers: else there would be as many as results. What engines warned of may be several, and
- * what was noted of groups.
+ * Whether a run already has the note. A note for every run exists once, with the first
+ * one's numbers; otherwise there would be one for each result. Warnings of engines and
+ * notes on groups may be several.
  */
 static bool
 has_note(const struct nb_result *run, const struct result_note *like)
@@ -122,7 +122,7 @@ has_note(const struct nb_result *run, const struct result_note *like)
 	return false;
 }
 
-/** Unless it is there already. */
+/** Add a note unless the run has it. */
 static void
 add_note(struct nb_result *run, const struct result_note *note, int *rc)
 {
@@ -158,9 +158,9 @@ merge_notes(struct nb_result *into, const struct nb_result *from, int *rc)
 			add_note(into, &from->notes[i], rc);
 }
 
-/* ---- what was measured ---- */
+/* ---- measurements ---- */
 
-/** The sum of both has been made; it says something if both are known. */
+/** Clear the sum of two residencies unless both are known. */
 static void
 check_residency(struct residency *into, const struct residency *from)
 {
@@ -168,7 +168,7 @@ check_residency(struct residency *into, const struct residency *from)
 		*into = (struct residency){0};
 }
 
-/** Of phases that both have. */
+/** Merge the phases that both have. */
 static void
 merge_phases(struct measurement *into, const struct measurement *from)
 {
@@ -181,7 +181,7 @@ merge_phases(struct measurement *into, const struct measurement *from)
 	}
 }
 
-/** The members for which the fields have no rule. */
+/** Merge the members for which the fields have no rule. */
 static void
 merge_measured(struct nb_result *run, struct measurement *from, int *rc)
 {
@@ -214,7 +214,7 @@ find_group(struct nb_result *job, const struct job_result_group *like)
 	return NULL;
 }
 
-/** The whole group, which `from` no longer has. */
+/** Move a whole group out of `from`. */
 static int
 take_group(struct nb_result *job, struct job_result_group *from)
 {
@@ -255,7 +255,7 @@ add_group(struct nb_result *job, struct job_result_group *from, int *rc)
 
 /* ---- records ---- */
 
-/** The digest of several streams does not depend on their order. */
+/** The digest of several streams is a sum, so it does not depend on their order. */
 static void
 merge_streams(struct nb_result *into, const struct nb_result *from, int *rc)
 {
@@ -308,7 +308,7 @@ merge_record(struct record *into, struct record *from, int *rc)
 	}
 	if (into->end[0] == '\0')
 		memcpy(into->end, from->end, sizeof(into->end));
-	free(into->intervals); /* of one run each */
+	free(into->intervals); /* they belong to single runs */
 	into->intervals = NULL;
 	into->interval_count = 0;
 	merge_run(into->run, from->run, rc);
@@ -342,7 +342,7 @@ copy_results(struct nb_results **out, const struct nb_results *from)
 	return rc;
 }
 
-/** Merges `some` of the records of `from`: those that have a result. */
+/** Merge `some`, which are those records of `from` that have a result. */
 static int
 merge_results(
 	struct nb_results **out, const struct nb_results *some, const struct nb_results *from)
@@ -365,7 +365,7 @@ merge_results(
 		merge_record(first, &results->records[i], &rc);
 	if (results->count > 1)
 		note_merged(first, &rc);
-	if (are_shards) { /* together they did all operations */
+	if (are_shards) { /* together the shards did all operations */
 		first->run->shard[0] = '\0';
 		add_own_note(first->run, shards_id, shards_text, &rc);
 		first->run->measured.is_partial |= some->count < from->count;
@@ -401,6 +401,6 @@ results_merge_some(struct nb_results **out, const struct nb_results *from)
 		if (from->records[i].run != NULL)
 			some.records[some.count++] = from->records[i];
 	int rc = merge_results(out, &some, from);
-	free(some.records); /* what they own is still that of `from` */
+	free(some.records); /* the contents of the records belong to `from` */
 	return rc;
 }

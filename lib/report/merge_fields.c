@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Members of two results merged, each by the rule of its row in a table of fields. */
+/* Merges members of two results, each by the rule in its row of a table of fields. */
 #include <math.h>
 #include <string.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parts of records merged: histograms, counts, threads, series, groups.
+ * Merges parts of records: histograms, counts, threads, series, groups.
  *
- * Histograms are merged, percentiles never: those of the whole follow from the merged ones.
- * Samples of two series are of the same time if the middle of one is within the other. The
- * samples of the longer run that have no counterpart are appended. If the intervals differ, the
- * finer series is made coarser first, which loses only detail; if that is impossible, the series
- * is left out.
+ * Histograms are merged, percentiles never: they are computed from the merged histograms.
+ *
+ * Samples of two series have the same time if the middle of one is within the other.
+ * Samples of the longer run without a counterpart are appended. If the intervals differ,
+ * the finer series is first made coarser, which loses only detail. If that is impossible,
+ * the series is left out.
  */
 #include "report/merge_parts.h"
 
@@ -33,7 +34,10 @@ merge_histogram(struct nb_histogram **into, const struct nb_histogram *from, int
 		nb_histogram_merge(*into, from);
 }
 
-/** Also of levels of gauges, of which the sum means nothing. */
+/**
+ * Merge two counts; for a gauge keep the highest level, because a sum of levels means
+ * nothing.
+ */
 static uint64_t
 merge_count(uint32_t kind, uint64_t a, uint64_t b)
 {
@@ -91,7 +95,7 @@ merge_threads(struct job_thread **into, uint32_t *count, const struct job_thread
 
 /* ---- over time ---- */
 
-/** If `into` has none of that kind yet, it takes it over. */
+/** Merge a latency into a sample; if the sample has none of that kind, move it there. */
 static int
 add_latency(struct sample *into, struct sample_latency *from)
 {
@@ -110,8 +114,8 @@ add_latency(struct sample *into, struct sample_latency *from)
 }
 
 /**
- * The numbers of a sample's counters, of which `names` are those of its series, by the names of
- * another series, which has all of them.
+ * Reorder a sample's counters from `names`, those of its series, to `into`, which has all
+ * of them.
  */
 static int
 rename_counters(
@@ -129,7 +133,7 @@ rename_counters(
 	return NB_OK;
 }
 
-/** Both have the same names; the first may have fewer numbers. */
+/** Add counters by the same names; `into` may have fewer numbers. */
 static int
 add_counters(struct sample *into, const struct sample *from, const struct counters *names)
 {
@@ -156,7 +160,7 @@ add_sample(struct sample *into, struct sample *from, const struct counters *name
 	return rc;
 }
 
-/** The one that the middle of `like` is in; NULL if there is none. */
+/** The sample that contains the middle of `like`; NULL: none. */
 static struct sample *
 find_sample(struct series *series, size_t count, const struct sample *like)
 {
@@ -185,7 +189,7 @@ merge_samples(struct series *into, struct series *from, int *rc)
 	}
 }
 
-/** Make the finer one as coarse as the other; false: that is impossible. */
+/** Make the finer series as coarse as the other; false: impossible. */
 static bool
 equalise(struct series *a, struct series *b, int *rc)
 {
@@ -209,7 +213,7 @@ add_pulses(struct pulses *into, const struct pulses *from)
 		into->ops = grown;
 		into->count = from->count;
 	}
-	into->gap_count = 0; /* in a gap of one run, the others went on */
+	into->gap_count = 0; /* during a gap of one run, the others continued */
 	for (size_t i = 0; i < from->count; i++) {
 		uint64_t sum = (uint64_t)into->ops[i] + from->ops[i];
 		into->ops[i] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
@@ -227,7 +231,10 @@ drop_pulses(struct series *series)
 	series->pulses_count = 0;
 }
 
-/** Phases begin at other times because reading back takes time between them. */
+/**
+ * Merge pulses of equal phases. Their begins may differ, because reading back takes time
+ * between phases.
+ */
 static bool
 merge_pulses(struct series *into, const struct series *from, int *rc)
 {

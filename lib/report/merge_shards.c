@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shards of one run: whether their results are the whole of it, whether they ran together, and
- * what each of them did.
+ * Shards of one run: whether their results are complete, whether they ran at the same time,
+ * and the results of each.
  *
- * Results are refused if a shard is missing, is there twice, or did other operations: the merged
- * counts would then belong to no run. Whether all ran at the same time is a matter of
- * degree: a note says how much. It compares the clocks of machines, which NTP keeps within some
- * milliseconds of each other; the note is wrong by as much, unless the ranks of MPI have compared
+ * Results are refused if a shard is missing, occurs twice, or did other operations, because
+ * the merged counts would belong to no run. Whether all ran at the same time is a matter of
+ * degree, which a note reports. It compares the clocks of machines, which NTP keeps within
+ * some milliseconds. The note is wrong by as much, unless the ranks of MPI have compared
  * their clocks.
  */
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 
 enum { SHARDS_MAX = 1024 };
 
-/** "1/4"; false: it did all operations, or is merged of some. */
+/** Parse "1/4"; false: the run did all operations, or merges some shards. */
 static bool
 read_shard(const struct record *record, uint32_t *shard, uint32_t *shards)
 {
@@ -45,7 +45,10 @@ refuse_missing(const bool *is_there, uint32_t shards)
 		list, shards);
 }
 
-/** How many keys it visited again depends on the process, and is in its digest. */
+/**
+ * Whether a group visits keys of another again. The number of those depends on the process,
+ * and is part of its digest.
+ */
 static bool
 has_again(const struct nb_result *run)
 {
@@ -99,15 +102,15 @@ merge_check_shards(const struct nb_results *results, bool may_miss, bool *are_sh
 		: rc;
 }
 
-/** The times of all of them, on the clocks of their machines. */
+/** The begins and ends of all shards, by the clocks of their machines. */
 struct windows {
 	uint64_t first_begin, last_begin, first_end, last_end;
-	const char *slowest; /* its shard */
+	const char *slowest; /* shard with the lowest rate */
 	double slowest_ops_s;
-	double error_ns; /* of the clocks, where they were compared; else 0 */
+	double error_ns; /* error of the clocks if they were compared; else 0 */
 };
 
-/** False: one is not known. */
+/** Find the windows. False: a time is unknown. */
 static bool
 find_windows(struct windows *windows, const struct nb_results *results)
 {
@@ -134,7 +137,7 @@ find_windows(struct windows *windows, const struct nb_results *results)
 	return windows->last_end > windows->first_begin;
 }
 
-/** Below that share of the time the merged throughput is not that of all together. */
+/** Limit for the overlap: below it, the merged throughput is not that of concurrent shards. */
 static const double together_min = 0.9;
 
 const char *
@@ -165,7 +168,7 @@ merge_describe_shards(const struct nb_results *results, char *text, size_t size)
 	return is_together ? "shards" : "shards-apart";
 }
 
-/** What one shard did, for the list of all. */
+/** The summary of one shard, for the list of all. */
 static struct result_generator
 generator_of(const struct record *record)
 {

@@ -2,11 +2,11 @@
 /*
  * The table of metrics, and the functions that take their values from a run.
  *
- * A value is as it was measured, in the unit that ends the metric's name. It is unknown where
- * the system did not count it, where it does not apply, and where a percentile has too few
- * samples. In the table the first columns say which row it is, those from "wall_ns" on are of
- * the operations of the row, and those from "settled_ops_s" on are of the whole run. A new
- * metric stands behind the last, since programs may count columns.
+ * A value is as measured, in the unit that ends the metric's name. It is unknown if the
+ * system did not count it, if it does not apply, or if a percentile has too few samples.
+ * The first columns of the table identify the row. Those from "wall_ns" on describe the
+ * operations of the row, and those from "settled_ops_s" on the whole run. Append a new
+ * metric at the end, because programs may count columns.
  */
 #include "report/metric.h"
 
@@ -43,14 +43,14 @@ unknown(void)
 	return (struct metric_value){.type = METRIC_UNKNOWN};
 }
 
-/** 0 says that it is not known. */
+/** A real value; 0 means unknown. */
 static struct metric_value
 known(double real)
 {
 	return real != 0 ? real_of(real) : unknown();
 }
 
-/* ---- which row it is ---- */
+/* ---- the identity of a row ---- */
 
 #define TAKE(name) \
 	static struct metric_value take_##name(const struct metric *metric \
@@ -106,7 +106,7 @@ TAKE_OF_GROUP(phase, phase)
 TAKE_OF_GROUP(threads, thread_count)
 TAKE_OF_GROUP(background, is_background)
 
-/* ---- of its operations ---- */
+/* ---- operations ---- */
 
 static bool
 has_operations(const struct walk_row *row)
@@ -135,7 +135,7 @@ TAKE(rate)
 				   : unknown();
 }
 
-/** A uint64_t of the row. */
+/** Take a uint64_t member of the row. */
 static struct metric_value
 take_of_row(const struct metric *metric, const struct metric_source *source)
 {
@@ -146,7 +146,7 @@ take_of_row(const struct metric *metric, const struct metric_source *source)
 	return count_of(count);
 }
 
-/* ---- of their times ---- */
+/* ---- times ---- */
 
 TAKE(samples)
 {
@@ -187,9 +187,9 @@ take_percentile(const struct metric *metric, const struct metric_source *source)
 		: unknown();
 }
 
-/* ---- of the whole run ---- */
+/* ---- the whole run ---- */
 
-/** A double of the source; 0 says that it is not known. */
+/** Take a double member of the source; 0 means unknown. */
 static struct metric_value
 take_real(const struct metric *metric, const struct metric_source *source)
 {
@@ -198,7 +198,7 @@ take_real(const struct metric *metric, const struct metric_source *source)
 	return known(real);
 }
 
-/** A uint64_t of the source, likewise. */
+/** Take a uint64_t member of the source; 0 means unknown. */
 static struct metric_value
 take_count(const struct metric *metric, const struct metric_source *source)
 {
@@ -208,8 +208,8 @@ take_count(const struct metric *metric, const struct metric_source *source)
 }
 
 /**
- * A count of the whole machine for an operation, whoever caused it. It is of all operations,
- * those of a warm-up and of groups in the background too.
+ * A count of the whole machine per operation, whoever caused it. The operations include
+ * those of a warm-up and of background groups.
  */
 static struct metric_value
 take_per_any_op(const struct metric *metric, const struct metric_source *source)
@@ -223,7 +223,7 @@ take_per_any_op(const struct metric *metric, const struct metric_source *source)
 	return known((double)count * metric->number / (double)run->measured.usage_ops);
 }
 
-/** A count of the process for an operation, if the operations are all that it does. */
+/** A count of the process per operation, if the process did nothing else. */
 static struct metric_value
 take_per_op(const struct metric *metric, const struct metric_source *source)
 {
@@ -261,7 +261,7 @@ take_server(const struct metric *metric, const struct metric_source *source)
 	return known((double)count);
 }
 
-/** A figure of the control group; of a run with a limit 0 is known. */
+/** A figure of the control group; in a run with a limit, 0 is a known value. */
 static struct metric_value
 take_memory(const struct metric *metric, const struct metric_source *source)
 {
@@ -273,7 +273,7 @@ take_memory(const struct metric *metric, const struct metric_source *source)
 	return count_of(count);
 }
 
-/** 0 is known: it is what one looks for. */
+/** 0 is a known value, and the one to look for. */
 TAKE(commits)
 {
 	const struct nb_result *run = source->record->run;
@@ -635,7 +635,7 @@ metric_unit_name(enum metric_unit unit)
 	return names[unit];
 }
 
-/** For people: "3.07 us", "12.3 MiB"; "" if it is not known. */
+/** Format for people: "3.07 us", "12.3 MiB"; "" if unknown. */
 static void
 format(const struct metric *metric, struct metric_value value, char *text, size_t size)
 {

@@ -25,7 +25,7 @@ note_add(struct nb_result *result, bool is_of_job, const char *id, const char *f
 
 /* Add the notes that apply; result_add_notes() calls all of them in this order. */
 void
-notes_of_claims(struct nb_result *result); /* claims.c */
+notes_of_claims(struct nb_result *result); /* durability_audit.c */
 void
 notes_of_cache(struct nb_result *result); /* notes_cache.c */
 void

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kinds of notes. An identifier never changes, since scripts allow notes by it; a sentence
- * may change. A serious note changes what the numbers mean; a usual one holds for most runs.
+ * The kinds of notes. An identifier never changes, because scripts allow notes by it; a
+ * sentence may change. A serious note changes the meaning of the numbers; a usual one holds
+ * for most runs.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Appending to a notebook, which has the form of Masstree's (mttest.cc, update_labnotebook()
- * and stat_collector(), of github.com/kohler/masstree-beta):
+ * Appends to a notebook in the format of Masstree's (mttest.cc, update_labnotebook() and
+ * stat_collector(), of github.com/kohler/masstree-beta):
  *
  *     {"experiments": {"x0": {"git-revision": ..., "time": ..., "machine": ..., "cores": ...,
  *                             "runs": ["x0/rw1/mb/0"]}},
@@ -9,14 +9,15 @@
  *                                "puts": ..., "puts_per_sec": ..., "gets": ..., ...}]}}
  *
  * One call is one experiment. A run's name is experiment/test/table/trial. The table is the
- * engine. The test is the classic action, else the workload; "@" and the group follow if there
- * are several groups, and "@" and the label of the run if it has one. Trials count runs of the
- * same test and engine. tests.c defines which groups are one test, and its rates. "cores" is the
- * number of threads, as in Masstree. Keys that Masstree does not have come last.
+ * engine. The test is the classic action, else the workload. If there are several groups,
+ * "@" and the group follow; if the run has a label, "@" and the label. Trials count runs of
+ * the same test and engine. tests.c defines the groups of a test, and its rates. "cores" is
+ * the number of threads, as in Masstree. Keys that Masstree lacks come last.
  *
- * The existing text stays as it is, digit for digit: the new text is inserted before the two
- * closing braces (notebook_read.c). From reading to renaming the directory is locked, not the
- * file, which each rename replaces; if a directory cannot be locked (NFS), PATH.lock is.
+ * The existing text stays unchanged, digit for digit: the new text is inserted before the
+ * two closing braces (notebook_read.c). From reading to renaming, the directory is locked
+ * instead of the file, because each rename replaces the file. If a directory cannot be
+ * locked (NFS), PATH.lock is.
  */
 #include "report/notebook.h"
 
@@ -36,7 +37,7 @@
 
 /* ---- the new experiment ---- */
 
-/** A name that no experiment has, even if some were removed from the notebook. */
+/** Choose a name that no experiment has, even if some were removed from the notebook. */
 static void
 choose_name(const struct notebook *notebook, char name[32])
 {
@@ -79,7 +80,7 @@ describe_thread(struct json_writer *writer, const struct test_run *test, uint32_
 	return described;
 }
 
-/** Under a name that no run of this call has. */
+/** Add a test under a name that no run of this call has. */
 static void
 add_test(struct json_writer *writer, json_t *data, const char *experiment,
 	const struct test_run *test)
@@ -99,7 +100,7 @@ add_test(struct json_writer *writer, json_t *data, const char *experiment,
 	json_put(writer, data, run, threads);
 }
 
-/** The runs of all records; the caller must have some. */
+/** Add the runs of all records. Fails if there are none. */
 static int
 collect_data(json_t *data, const struct nb_results *results, const char *experiment)
 {
@@ -118,7 +119,7 @@ collect_data(json_t *data, const struct nb_results *results, const char *experim
 	return NB_OK;
 }
 
-/** As ctime(3) writes it, which is the form there. */
+/** Format a time like ctime(3), which Masstree uses. */
 static void
 format_time(const char *begun, char time[64])
 {
@@ -128,7 +129,7 @@ format_time(const char *begun, char time[64])
 		snprintf(time, 64, "%s", begun);
 }
 
-/** Keys in Masstree's order, then ours. Takes no reference of `data`. */
+/** Keys in Masstree's order, then ours. Does not take over the reference to `data`. */
 static json_t *
 describe_experiment(const struct nb_results *results, const json_t *data)
 {
@@ -167,7 +168,7 @@ describe_experiment(const struct nb_results *results, const json_t *data)
 
 /* ---- the new text ---- */
 
-/** Members of `from`, as they stand two levels deep in an object. */
+/** Write the members of `from` with the indentation of the second level. */
 static int
 write_members(const json_t *from, bool is_first, FILE *out)
 {
@@ -187,7 +188,7 @@ write_members(const json_t *from, bool is_first, FILE *out)
 		fprintf(out, "%s\n    %s: ", is_first ? "" : ",", left);
 		for (const char *at = right; *at != '\0'; at++) {
 			fputc(*at, out);
-			if (*at == '\n') /* no string of JSON has one */
+			if (*at == '\n') /* no string in JSON contains a newline */
 				fputs("    ", out);
 		}
 		is_first = false;
@@ -236,7 +237,7 @@ write_file(const char *path, const char *text, size_t size)
 	return rc;
 }
 
-/** The notebook with one experiment more. */
+/** Write the notebook with one more experiment. */
 static int
 write_notebook(
 	const struct notebook *notebook, const struct nb_results *results, const char *path)
@@ -268,7 +269,7 @@ write_notebook(
 
 /* ---- the lock ---- */
 
-/** 0, or -1 and errno. */
+/** Lock a file; 0, or -1 and errno. */
 static int
 lock(int fd)
 {
@@ -290,7 +291,10 @@ open_lock_file(const char *path)
 	return fd;
 }
 
-/** The file descriptor, whose closing releases the lock, or -1, and the error is set. */
+/**
+ * Lock the notebook. Returns a descriptor, or -1 and sets the error. Closing it releases
+ * the lock.
+ */
 static int
 lock_beside(const char *path)
 {
@@ -314,7 +318,7 @@ int
 nb_results_append_notebook(const struct nb_results *results, const char *path)
 {
 	struct notebook notebook;
-	char *real = realpath(path, NULL); /* one lock, by whatever link it is called */
+	char *real = realpath(path, NULL); /* one lock, whichever link is used */
 	int fd = lock_beside(real != NULL ? real : path);
 	free(real);
 	if (fd < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A notebook as candlesticks: the threads' rates of each run, with runs of the same test and
- * engine side by side, in order of experiment and trial. Figures that are missing or not numbers
- * are left out, because notebooks of other programs have other figures.
+ * Draws a notebook as candlesticks: the threads' rates of each run, with runs of the same
+ * test and engine side by side, ordered by experiment and trial. Figures that are missing
+ * or not numbers are left out, because notebooks of other programs have other figures.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "report/boxplot.h"
 #include "report/notebook.h"
 
-/** A run by its name, "x12/rw1/mb/3". */
+/** A run, parsed from its name "x12/rw1/mb/3". */
 struct run {
 	const char *name;   /* borrowed from the notebook */
 	const char *test;   /* "rw1/mb/3" */

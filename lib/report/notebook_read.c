@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading a notebook, and finding the places where members can be inserted into its text.
+ * Reads a notebook, and finds the places where members can be inserted into its text.
  *
- * The text is parsed first. So it is known to be JSON when it is searched, which is a few lines
- * that would not notice if it were not. Rejected: writing the parsed form again, which would
- * change the digits of other programs' numbers.
+ * The text is parsed first, so the short search can rely on valid JSON. Rejected: writing
+ * the parsed form again, which would change the digits of other programs' numbers.
  */
 #include "report/notebook.h"
 
@@ -23,7 +22,7 @@ static const char empty[] = "{\n  \"experiments\": {\n  },\n  \"data\": {\n  }\n
 
 /* ---- reading ---- */
 
-/** NULL: it cannot be read, and the error is set. A pipe or a device may have no end. */
+/** Open a regular file, because a pipe or a device may have no end. NULL: the error is set. */
 static FILE *
 open_regular(const char *path)
 {
@@ -84,7 +83,10 @@ notebook_read(struct notebook *notebook, const char *path, int may_be_new)
 			rc = error_memory();
 	}
 	if (rc == NB_OK) {
-		/* numbers of others may be longer than any integer; they are not touched */
+		/*
+		 * other programs' numbers may exceed any integer; mininb does not change
+		 * them
+		 */
 		notebook->root = json_loadb(notebook->text, notebook->size,
 			JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
 		rc = notebook->root != NULL
@@ -106,7 +108,7 @@ notebook_destroy(struct notebook *notebook)
 	*notebook = (struct notebook){0};
 }
 
-/* ---- in the text, which is known to be an object of JSON ---- */
+/* ---- search in the text, which is a JSON object ---- */
 
 const char *
 notebook_end(const struct notebook *notebook, const char *name)

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Why a result may be wrong, reported with the result.
+ * Reasons why a result may be wrong, reported with the result.
  *
- * Each note is a rule that looks at the result and adds one sentence or nothing. A warning of
- * the engine is a note, too. notes_machine.c has the notes on the machine, notes_cache.c those
- * on where the data was, claims.c that on durability, and job_notes.c those on a job's groups.
- * The thresholds of those here:
- *   - the harness: a tenth of the median latency, from which on it can be seen;
- *   - short: under a second, which shows no background work;
- *   - drift: the last third of the time against the one before by a tenth, from a second on
- *     and from 2000 operations in each on, of which a tenth is three standard deviations of
- *     the difference even if they come at random; not with a rate, which changes on request,
- *     and without the warm-up;
- *   - misses: more than half of the reads.
+ * Each note is a rule that inspects the result and adds one sentence or nothing. A warning
+ * of the engine is a note, too. notes_machine.c has the notes on the machine, notes_cache.c
+ * those on the location of the data, durability_audit.c that on durability, and job_notes.c
+ * those on a job's groups.
+ *
+ * Thresholds of the notes here:
+ * - the harness: a tenth of the median latency, from which on it is visible;
+ * - short: under a second, which shows no background work;
+ * - drift: the rate of the last third of the time differs from the middle third by a tenth.
+ *   It needs at least a second, and 2000 operations in each third, of which a tenth is
+ *   three standard deviations of the difference for random arrivals. It excludes the
+ *   warm-up, and runs with a rate, which changes on request;
+ * - misses: more than half of the reads.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -79,7 +81,7 @@ note_stamping(struct nb_result *result)
 			"there are no latencies: mininb timed only blocks of operations; use --latency=sampled:64 for both");
 }
 
-/** End of the warm-up of a phase, on the series' time. */
+/** End of the warm-up of a phase, in the series' time. */
 static uint64_t
 warmup_end(const struct series *series, uint32_t phase)
 {
@@ -92,7 +94,7 @@ warmup_end(const struct series *series, uint32_t phase)
 	return end_ns;
 }
 
-/** The last third's rate against the middle one's, as a share of that; 0: cannot be told. */
+/** The change of the last third's rate relative to the middle third; 0: unknown. */
 static double
 drift_of(const struct pulses *pulses, uint64_t from_ns)
 {
@@ -101,7 +103,7 @@ drift_of(const struct pulses *pulses, uint64_t from_ns)
 	size_t first = pulses->pulse_ns > 0 && from_ns > pulses->begin_ns
 		? (from_ns - pulses->begin_ns + pulses->pulse_ns - 1) / pulses->pulse_ns
 		: 0;
-	/* the last one ends when the operations do, somewhere in it */
+	/* the last pulse is incomplete */
 	size_t count = pulses->count > first + 1 ? pulses->count - 1 - first : 0;
 	size_t third = count / 3;
 	uint64_t middle = 0, last = 0;
@@ -138,8 +140,8 @@ note_drift(struct nb_result *result)
 }
 
 /**
- * The harness's stamps in a latency, and its loop in an operation. With a rate the loop is not
- * measured.
+ * Note the share of the harness's stamps in a latency, and of its loop in an operation.
+ * With a rate the loop is not measured.
  */
 static void
 note_harness(struct nb_result *result)
@@ -149,10 +151,13 @@ note_harness(struct nb_result *result)
 		? (double)nb_histogram_percentile(measured->service, 50)
 		: result_unstamped_ns(result);
 	double call = (double)measured->floor_call_ns, op = measured->floor_op_ns;
-	double whole = median - call + op; /* of an operation in the loop */
+	double whole = median - call + op; /* for an operation in the loop */
 	if (measured->ops == 0)
 		return;
-	/* if all have stamps, the result cannot show what operations without stamps take */
+	/*
+	 * if all operations have stamps, the result cannot show the time of operations
+	 * without
+	 */
 	const char *more = result->is_paced || measured->stamping.ops > 0
 		? ""
 		: ", and with --latency=sampled:64, because stamps also keep memory accesses of neighbouring operations from overlapping";
@@ -189,7 +194,7 @@ note_measuring(struct nb_result *result)
 	note_drift(result);
 }
 
-/* ---- what was measured ---- */
+/* ---- the data ---- */
 
 static void
 note_data(struct nb_result *result)
@@ -268,7 +273,7 @@ note_settle(struct nb_result *result)
 			result->engine.name, measured->settled == 0 ? "flush" : "compact");
 }
 
-/** No counter may, so their values are left out. */
+/** Note counters that ran backwards; their values are left out. */
 static void
 note_run_back(struct nb_result *result)
 {

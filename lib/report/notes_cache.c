@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Notes on where the data was during the run: on storage, in the page cache, or in the
- * engine's own cache. Thresholds:
- *   - cold: at most 5 % of the database's pages in memory before the first operation, which
- *     is what an engine's index and the end of its log may take;
- *   - warm: 90 %, and less than one fault on storage in a thousand operations; between the two
- *     a time depends on what was done before;
- *   - full: 10 % left. Below that, file systems search longer for space, and devices with
- *     little free space for garbage collection write more than requested.
+ * Notes on the location of the data during the run: on storage, in the page cache, or in
+ * the engine's own cache. Thresholds:
+ * - cold: at most 5 % of the database's pages in memory before the first operation, which
+ *   an engine's index and the end of its log may take;
+ * - warm: 90 %, and less than one fault on storage in a thousand operations. Between cold
+ *   and warm, times depend on what was done before;
+ * - full: 10 % left. Below that, file systems search longer for space, and devices with
+ *   little free space for garbage collection write more than requested.
  *
- * Transparent huge pages have no note. They serve anonymous memory, and files are not mapped
- * with them. Whether they help an engine's heap is a question for a comparison; the result
- * has the setting.
+ * Transparent huge pages have no note. They serve anonymous memory, and files are not
+ * mapped with them. Whether they help an engine's heap is a question for a comparison; the
+ * result has the setting.
  */
 #include <inttypes.h>
 
 #include "base/units.h"
 #include "report/note.h"
 
-/** A delete does not know the sizes of the values; take what the database had. */
+/**
+ * The bytes of all records. A delete does not know the sizes of values, so use those of the
+ * database.
+ */
 static uint64_t
 bytes_of_data(const struct nb_result *result)
 {

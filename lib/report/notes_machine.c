@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Notes on the machine, and on what else happened on it. Thresholds:
- *   - steal and other processes: 2 % of the machine's CPU time, since runs differ by that much
- *     anyway, and only from 20 ticks of 10 ms on, in which the kernel counts both;
- *   - preemption: more than 100 times a second and thread, and 10 times at all, since a run
- *     of a millisecond has no rate;
- *   - pressure, the share of time in which some task waited: 5 % for a CPU, and only if there
- *     are as many as threads, which else explain it; 1 % for memory, for which nothing waits
- *     on a healthy machine; both from 100 ms on;
- *   - swap in use before the run: a hundredth of the memory, since a little stays there for
- *     days. Swapping during the run, and any time that a quota takes, is always reported;
- *   - hiccups: those that would be a gap if operations had them (stalls.c);
- *   - the clock: 0.1 %, since the kernel corrects CLOCK_MONOTONIC by at most half of that
- *     (500 ppm), and a sleep of a millisecond.
+ * Notes on the machine, and on other activity on it. Thresholds:
+ * - steal and other processes: 2 % of the machine's CPU time, because runs differ by that
+ *   much anyway, and only from 20 ticks of 10 ms on, in which the kernel counts both;
+ * - preemption: more than 100 times per second and thread, and 10 times in total, because a
+ *   run of a millisecond has no meaningful rate;
+ * - pressure, the share of time in which some task waited. 5 % for a CPU, and only if there
+ *   are as many CPUs as threads, because fewer CPUs explain it. 1 % for memory, for which
+ *   nothing waits on a healthy machine. Both from 100 ms on;
+ * - swap in use before the run: a hundredth of the memory, because a little stays there for
+ *   days. Swapping during the run, and any time that a quota takes, is always reported;
+ * - hiccups: those that would be a gap if operations had them (stalls.c);
+ * - the clock: 0.1 %, because the kernel corrects CLOCK_MONOTONIC by at most half of that
+ *   (500 ppm), and a sleep of a millisecond.
  *
- * Turbo has no note: it makes the first seconds faster than the rest, which the series shows.
+ * Turbo has no note: it makes the first seconds faster than the rest, which the series
+ * shows.
  */
 #include <math.h>
 #include <string.h>
@@ -51,8 +52,8 @@ note_setup(struct nb_result *result)
 enum { SHORTEST_NS = 20 * 10 * 1000 * 1000 }; /* ticks of 10 ms */
 
 /**
- * Percent of the CPU time that all CPUs had during the operations. /proc/stat counts it in
- * ticks: 0 if the run was too short for those.
+ * The percentage of the CPU time of all CPUs during the operations. /proc/stat counts in
+ * ticks: 0 if the run was too short for them.
  */
 static double
 percent_of_machine(const struct nb_result *result, double ns)
@@ -114,7 +115,10 @@ note_cpu(struct nb_result *result)
 			UNITS_NS(used->throttled_ns));
 }
 
-/** Percent of the time in which some task waited; 0: not known, or too short to tell. */
+/**
+ * The percentage of the time in which some task waited; 0: unknown, or the run was too
+ * short.
+ */
 static double
 pressure_percent(const struct nb_result *result, uint64_t held_ns)
 {
@@ -191,6 +195,6 @@ notes_of_machine(struct nb_result *result)
 	note_pressure(result);
 	note_swap(result);
 	note_clock(result);
-	if (!result->is_job) /* of a job it is one of the job's notes */
+	if (!result->is_job) /* for a job, it is one of the job's notes */
 		note_hiccups(result);
 }

@@ -2,14 +2,14 @@
 /*
  * Results as an HTML page: one file that needs no network and no other file.
  *
- * The page carries data and draws itself. It embeds the results and the comparison as JSON,
- * and what only C knows: stalls, amplification, the knee, and what the names mean. The scripts
- * in page/ draw tables and charts from these and calculate no statistics. Rejected: drawing
- * here, as SVG, what a script has to draw again to zoom. Without JavaScript the page shows the
- * text report.
+ * The page contains data and scripts that draw it. It embeds the results and the comparison
+ * as JSON, and figures that only C computes: stalls, amplification, the knee, and the
+ * explanations of names. The scripts in page/ draw tables and charts and calculate no
+ * statistics. Rejected: drawing SVG here, which a script would have to redraw to zoom.
+ * Without JavaScript the page shows the text report.
  *
- * Its policy permits nothing from outside, so a text that became markup by mistake could
- * neither fetch nor send anything.
+ * Its content policy permits nothing from outside. So even if a text became markup by
+ * mistake, it could neither fetch nor send anything.
  */
 #include "report/page.h"
 
@@ -26,7 +26,8 @@ struct page {
 	const struct nb_results *results;
 	const struct nb_comparison *comparison;    /* NULL: nothing to compare */
 	const struct nb_comparison *with_baseline; /* NULL: no baseline */
-	const char *refusal;                       /* why vs has no comparison; "" */
+	/* the reason why vs has no comparison; "" */
+	const char *refusal;
 	FILE *out;
 };
 
@@ -127,7 +128,10 @@ write_block(const struct page *page, int block, FILE *out)
 	return comparison != NULL ? compare_write_json(comparison, out) : NB_OK;
 }
 
-/** In JSON a '<' is always inside a string, where \u003c means the same and ends no script. */
+/**
+ * Write JSON inside a script element. A '<' is always inside a string, where \u003c means
+ * the same and cannot end the script.
+ */
 static void
 put_json(FILE *out, const char *text)
 {
@@ -214,7 +218,7 @@ action_of(const struct nb_results *results)
 					       : "results";
 }
 
-/** "run of leveldb, lmdb": each engine once. */
+/** Write "run of leveldb, lmdb": each engine once. */
 static void
 put_title(const struct nb_results *results, FILE *out)
 {
@@ -277,7 +281,7 @@ put_page(const struct page *page)
 
 /* ---- comparisons ---- */
 
-/** NULL if nothing can be compared; of vs, *refusal is then the reason. */
+/** Compare results; NULL: not possible. For vs, *refusal is then the reason. */
 static int
 compare(struct nb_comparison **out, const char **refusal, const struct nb_results *results)
 {
@@ -300,7 +304,7 @@ has_engine(const struct nb_results *results, const char *name)
 	return false;
 }
 
-/** Those runs of `all` whose engine `others` has, too; free the records. */
+/** Pick the runs of `all` whose engine also occurs in `others`; free the records. */
 static int
 pick_common(struct nb_results *picked, const struct nb_results *all,
 	const struct nb_results *others)
@@ -326,7 +330,10 @@ has_one_engine(const struct nb_results *results)
 	return true;
 }
 
-/** Each engine with itself; only of two files of one engine each may these differ. */
+/**
+ * Compare each engine with its baseline. The engines may differ only if each file has one
+ * engine.
+ */
 static int
 compare_with_baseline(struct nb_comparison **out, const struct nb_results *results)
 {
@@ -335,7 +342,7 @@ compare_with_baseline(struct nb_comparison **out, const struct nb_results *resul
 	struct nb_compare_input inputs[] = {{&before, "baseline"}, {&now, "now"}};
 	struct nb_compare_options options = NB_COMPARE_OPTIONS_INIT;
 	*out = NULL;
-	options.force = 1; /* the page says what differs */
+	options.force = 1; /* the page lists the differences */
 	if (baseline == NULL)
 		return NB_OK;
 	int rc = pick_common(&before, baseline, results);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Escape text for HTML. A byte outside a whole, shortest UTF-8 sequence becomes U+FFFD, as the
- * Unicode standard advises (section 3.9, U+FFFD substitution). Control characters and those
- * that turn the direction of writing become U+FFFD too: a name with them could disguise the
- * text beside it.
+ * Escapes text for HTML. A byte outside a complete, shortest UTF-8 sequence becomes U+FFFD,
+ * as the Unicode standard advises (section 3.9, U+FFFD substitution). So do control
+ * characters and those that change the direction of writing: a name with them could
+ * disguise the text beside it.
  */
 #include <stdbool.h>
 #include <stdint.h>

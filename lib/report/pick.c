@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The run that represents the repetitions of a contestant of vs in a report with room for one:
- * the run with the median throughput. It is a real run, with a course over time and percentiles
- * of its own. Rejected: merging all repetitions, which hides how much they differ and has no
- * course. The comparison in the same report is of all repetitions.
+ * Picks the run that represents the repetitions of a contestant of vs, for a report with
+ * room for one: the run with the median throughput. It is a real run, with its own time
+ * series and percentiles. Rejected: merging all repetitions, which hides how much they
+ * differ and has no time series. The comparison in the same report uses all repetitions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ is_median(const struct nb_results *from, size_t index, uint32_t *count)
 	return slower == (*count - 1) / 2;
 }
 
-/** Position of the first record of that action. */
+/** Position of the first record with that action. */
 static size_t
 first_of_action(const struct nb_results *results, const struct record *record)
 {

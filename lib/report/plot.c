@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What all gnuplot scripts have in common. Each picture is a file, since a page of several
- * cannot be put into a document one by one. Texts are taken as they are ("noenhanced"):
- * names of engines and groups have underscores, which would be subscripts.
+ * Common parts of all gnuplot scripts. Each picture is a file, because a page of several
+ * cannot be inserted into a document one by one. Texts are taken literally ("noenhanced"):
+ * names of engines and groups have underscores, which would otherwise be subscripts.
  */
 #include "report/plot.h"
 
@@ -29,7 +29,10 @@ plot_head(FILE *out, const char *what)
 		what);
 }
 
-/** All that would end the text, or be more than a character of it: gnuplot runs `commands`. */
+/**
+ * Replace all characters that would end the text or are special: gnuplot executes
+ * `commands`.
+ */
 void
 plot_text(FILE *out, const char *text)
 {

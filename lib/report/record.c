@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records as writers see them: a classic action is a job of one group with one kind of
- * operation.
+ * Records as writers see them: a classic action appears as a job with one group and one
+ * kind of operation.
  */
 #include "report/record.h"
 
@@ -30,7 +30,7 @@ static size_t
 classic_group(const struct nb_result *run, struct record_group *group)
 {
 	const struct measurement *measured = &run->measured;
-	/* of a file the list may be of other threads than there were */
+	/* a file may list other threads than the run had */
 	bool are_known = measured->thread_count == run->threads;
 	*group = (struct record_group){.name = nb_verb_name(run->workload.verb),
 		.thread_count = run->threads,

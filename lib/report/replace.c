@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mininb replaces only files that mininb wrote. A script with two options exchanged, or with a
- * slash missing in a path, then ends with a message and not with the loss of a file.
+ * mininb replaces only files that mininb wrote. If a script exchanges two options, or
+ * misses a slash in a path, it fails with a message and no file is lost.
  *
- * Our files begin in a way that no other program's file does. Text traces, bare numbers and keys
- * have an extended attribute instead, and keys are recognised by their bytes as well (keys.c).
- * Rejected: asking on a terminal, because benchmarks run unattended.
+ * mininb's files begin in a way that no other program's file does. Text traces, bare
+ * numbers and keys have an extended attribute instead; keys are recognised by their bytes
+ * as well (keys.c). Rejected: asking on a terminal, because benchmarks run unattended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,11 +23,11 @@
 
 enum { BEGIN_SIZE = 4096 };
 
-/** How our files begin; no other program's file does. */
+/** The beginnings of mininb's files; no other program's files begin like this. */
 static const struct {
 	const char *first;
 	size_t size;
-	const char *then; /* must follow, if not NULL */
+	const char *then; /* must follow, unless NULL */
 	bool is_in_line;  /* `then` begins in the first line; else it may be anywhere */
 } beginnings[] = {
 #define BEGINS(text, ...) \
@@ -61,7 +61,7 @@ has_beginning(const char *begin, size_t size, size_t i)
 			memchr(begin, '\n', (size_t)(found - begin)) == NULL);
 }
 
-/** Apart from white space. */
+/** Whether `begin` starts with `wanted`, ignoring white space. */
 static bool
 begins_with(const char *begin, size_t size, const char *wanted)
 {
@@ -112,7 +112,7 @@ nb_file_may_replace(const char *path, uint64_t seed)
 	int rc = symlink_check(path);
 	if (rc != NB_OK)
 		return rc;
-	/* the writer refuses what is not a file */
+	/* the writer rejects anything but a regular file */
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
 		return NB_OK;
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -128,7 +128,7 @@ nb_file_may_replace(const char *path, uint64_t seed)
 	return rc;
 }
 
-/** A rename must not replace it. */
+/** Whether it is a pipe or a device, which a rename must not replace. */
 static bool
 is_special(const char *path)
 {
@@ -136,7 +136,7 @@ is_special(const char *path)
 	return stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
 }
 
-/** Waiting until another process opens the pipe might never end. */
+/** Open without waiting, because another process may never open the pipe. */
 static int
 open_special(const char *path)
 {

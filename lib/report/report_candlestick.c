@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The threads of results as candlesticks: whether they were served alike. A group whose
- * threads are not known one by one is left out.
+ * The threads of results as candlesticks, which show whether all were served equally. A
+ * group without figures for each thread is left out.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a run used, under which conditions, and why its figures may be wrong. Text has all of it
- * as lines in one block; Markdown in sections, with what is long and seldom read folded.
+ * The resources and conditions of a run, and the reasons why its figures may be wrong. Text
+ * has all of it as lines in one block. Markdown has sections, and folds long parts that are
+ * seldom read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ report_settled(struct doc *doc, const struct record *record)
 		doc_line(doc, "Settled throughput",
 			"%.0f ops/sec (%s in %.6f sec, closed in %.6f sec)", ops_s, how,
 			settle_s, close_s);
-	} else { /* by an engine without a flush */
+	} else { /* the engine has no flush */
 		doc_line(doc, "Settled throughput",
 			"%.0f ops/sec (not settled, closed in %.6f sec)", ops_s, close_s);
 	}
@@ -50,8 +51,8 @@ report_conflicts(struct doc *doc, uint64_t count)
 /* ---- text: how much of the database was in memory ---- */
 
 /**
- * "41 % when the first operation began"; with the size if the share before had another.
- * `told` is the size that was written last, "" before the first share.
+ * Append "41 % when the first operation began", with the size if it differs from the last
+ * one written. `told` is that size, "" before the first share.
  */
 static void
 add_share(struct doc *doc, char told[UNITS_SIZE], const struct residency *residency,
@@ -106,7 +107,7 @@ add_cache_state(struct doc *doc, const struct nb_result *result)
 			measured->residency_after.unread);
 }
 
-/* ---- text: how the database was, and what was used of the processor ---- */
+/* ---- text: the database, and the use of the processor ---- */
 
 static void
 add_cpu(struct doc *doc, const struct record *record)
@@ -182,9 +183,9 @@ add_clock(struct doc *doc, const struct nb_result *run)
 }
 
 /**
- * What operations took with and without stamps of their own, side by side in one run: a stamp waits
- * for memory accesses that otherwise overlap with those of the next operation, so it costs more
- * than its own time.
+ * Show the time of operations with and without their own stamps, from the same run. A stamp
+ * waits for memory accesses that otherwise overlap with those of the next operation, so it
+ * costs more than its own time.
  */
 static void
 add_stamping(struct doc *doc, const struct nb_result *run)
@@ -212,7 +213,7 @@ add_stamping(struct doc *doc, const struct nb_result *run)
 
 /* ---- Markdown: the machine ---- */
 
-/** "a, b": the words that are not empty. */
+/** Append "a, b": the words that are not empty. */
 static void
 add_words(struct doc *doc, const char *label, const char *const *words, size_t count)
 {
@@ -255,9 +256,9 @@ add_section(struct doc *doc, const struct nb_result *run)
 
 /* ---- the engine and the notes ---- */
 
-static const double share_least = 0.01; /* the last that units.h writes as above 0 */
+static const double share_least = 0.01; /* the lowest that units.h does not round to 0 */
 
-/** " (1.73 per op)", or nothing: it is over all operations of the time that was counted. */
+/** Append " (1.73 per op)", or nothing. Divides by all operations of the counted time. */
 static void
 add_per_op(struct doc *doc, const struct counter *counter, uint64_t ops)
 {
@@ -271,7 +272,10 @@ add_per_op(struct doc *doc, const struct counter *counter, uint64_t ops)
 		doc_more(doc, share < 100 ? " (%.3g per op)" : " (%.0f per op)", share);
 }
 
-/** Bytes and times have their own units; another unit follows, unless the name contains it. */
+/**
+ * Bytes and times have their own units; any other unit follows, unless the name contains
+ * it.
+ */
 static void
 add_counter(struct doc *doc, const struct counter *counter, uint64_t ops)
 {
@@ -287,7 +291,10 @@ add_counter(struct doc *doc, const struct counter *counter, uint64_t ops)
 	add_per_op(doc, counter, ops);
 }
 
-/** In the engine's order, without those that are 0, which most engines have many of. */
+/**
+ * Add the counters in the engine's order, without those that are 0, which most engines have
+ * many of.
+ */
 static void
 add_counters_of(struct doc *doc, const struct nb_result *result, uint32_t kind)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results as one table for programs: a row for each kind of operation of each group, with
- * service and with response times, and for all kinds of a group together; rows too for how
- * late the harness was, and for the hiccups of the machine. A run without a result has one
- * row, which says how it ended.
+ * Results as one table for programs. It has a row for each kind of operation of each group,
+ * with service and with response times, and for all kinds of a group together. Further rows
+ * show how late the harness was, and the hiccups of the machine. A run without a result has
+ * one row, which shows how it ended.
  *
- * The columns are the table of metrics (metric.c). A field is empty where the value is not
- * known. Those of the whole run stand in each of its rows.
+ * The columns are the table of metrics (metric.c). An unknown value is an empty field.
+ * Metrics of the whole run are repeated in each of its rows.
  *
- * Of vs it is the comparison; the rows of its runs are in PREFIX-operations.csv.
+ * For vs the table is the comparison; the rows of its runs are in PREFIX-operations.csv.
  */
 #include "report/compare.h"
 #include "report/csv.h"
@@ -17,7 +17,7 @@
 struct rows {
 	FILE *out;
 	const struct nb_results *results;
-	size_t count; /* that the run has so far */
+	size_t count; /* rows of the run so far */
 	struct metric_source source;
 };
 
@@ -39,7 +39,7 @@ write_value(struct csv *csv, struct metric_value value)
 	}
 }
 
-/** An optional metric has one if some run has the metric. */
+/** Whether a metric has a column. An optional one has it if some run has the metric. */
 static bool
 has_column(const struct nb_results *results, const struct metric *metric)
 {
@@ -66,7 +66,7 @@ write_row(void *to, const struct walk_row *walk)
 	return NB_OK;
 }
 
-/** The only one of a run that has no times. */
+/** Write the only row of a run without times. */
 static int
 write_bare(const struct nb_results *results, size_t index, struct rows *rows)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results as files of CSV that belong together: PREFIX-operations.csv, which is what
- * report_csv.c writes, and beside it
+ * Results as several CSV files: PREFIX-operations.csv, which report_csv.c writes, and
+ * beside it
  *
- *   -series.csv    a row for each stretch of a run; what the system counted is what it
- *                  counted within the stretch, and levels are those at its end
- *   -latency.csv   the percentile curve of each histogram, a row for each point
- *   -counters.csv  what the engine counted within each stretch, a row for each counter;
- *                  one that is 0 all the time, or ran backwards, is left out
+ *     -series.csv    a row for each interval of a run; system counts are those within the
+ *                    interval, and levels are those at its end
+ *     -latency.csv   the percentile curve of each histogram, a row for each point
+ *     -counters.csv  the engine's counters within each interval, a row for each counter;
+ *                    a counter that is always 0, or ran backwards, is left out
  *
- * "result" is the same number in all of them. All four are written aside before the first is
- * put in place: if the disk is full, the old ones stay. Four renames are no one step,
- * though: a failure between them says which are new.
+ * "result" is the same number in all files. All four are written to temporary files before
+ * the first is renamed: if the disk is full, the old files stay. Four renames are not
+ * atomic, though: the message of a failure between them lists the files that are new.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,9 @@
 #include "report/curve.h"
 #include "report/walk.h"
 
-/* ---- what the system counts ---- */
+/* ---- system counts ---- */
 
-/** In the order of struct system_counts, without `known`; the group each belongs to. */
+/** In the order of struct system_counts, without `known`; with the group of each. */
 static const struct {
 	const char *name;
 	uint32_t known; /* SYSTEM_* */
@@ -59,9 +59,9 @@ write_system(struct csv *csv, const struct sample *sample)
 
 /* ---- kinds of operations as columns ---- */
 
-enum { KINDS_MAX = 2 * (NB_KINDS_MAX + 3) }; /* those of jobs, and put, get, delete */
+enum { KINDS_MAX = 2 * (NB_KINDS_MAX + 3) }; /* kinds of jobs, and put, get, delete */
 
-/** Those that any sample has. */
+/** The kinds that any sample has. */
 struct kinds {
 	struct {
 		const char *name;
@@ -224,7 +224,7 @@ write_curves(const struct nb_results *results, FILE *out)
 
 /* ---- -counters.csv ---- */
 
-/** 0 behind the last that the sample has. */
+/** The counter of a sample; 0 beyond the last one. */
 static uint64_t
 counter_at(const struct sample *sample, size_t counter)
 {
@@ -332,7 +332,7 @@ open_and_fill(struct atomic_file *atomic, const struct nb_results *results, cons
 	return rc;
 }
 
-/** Commit all that were opened if all are whole, or as many as can be; give up the rest. */
+/** If all files are complete, commit them until one fails; discard the rest. */
 static int
 write_files(const struct nb_results *results, const char *prefix)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engines as tables for people: which there are, what each can do, which options it has.
- * Printed from the engines' own tables, so a run finds the same.
+ * The engines as tables for people: the list, the abilities of each, and its options. They
+ * are printed from the engines' own tables, so they agree with a run.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,10 +46,10 @@ append(char *list, const char *separator, const char *word)
 	snprintf(list + used, LIST_SIZE - used, "%s%s", used > 0 ? separator : "", word);
 }
 
-/** What an engine can do, as lists of words; crosses from a child as it is. */
+/** The abilities of an engine as lists of words. A child process returns it in this form. */
 struct abilities {
 	char name[LIST_SIZE], version[LIST_SIZE], licence[LIST_SIZE];
-	char durabilities[LIST_SIZE]; /* with a star at the level that `auto` means */
+	char durabilities[LIST_SIZE]; /* with a star at the level of `auto` */
 	char caps[LIST_SIZE], verbs[LIST_SIZE];
 };
 
@@ -83,7 +83,7 @@ find_abilities(void *found, const struct nb_engine_ref *ref)
 	return NB_OK;
 }
 
-/** An engine that is linked in needs no child. */
+/** Find the abilities of an engine. A linked-in engine needs no child process. */
 static int
 look_at(const struct engine_site *site, struct abilities *found)
 {
@@ -98,7 +98,10 @@ look_at(const struct engine_site *site, struct abilities *found)
 	return rc;
 }
 
-/** Engines that cannot be loaded have their error in `refused` instead of a row. */
+/**
+ * Add a row for each engine. For an engine that cannot be loaded, add its error to
+ * `refused` instead.
+ */
 static int
 add_sites(struct doc *doc, const struct engine_sites *sites, struct doc *refused)
 {
@@ -120,7 +123,7 @@ add_sites(struct doc *doc, const struct engine_sites *sites, struct doc *refused
 	return NB_OK;
 }
 
-/** Engines of the list that were not built, and not found elsewhere either. */
+/** Add the engines of the list that were not built and were not found elsewhere. */
 static void
 add_missing(struct doc *doc, const struct engine_sites *sites, const char *list)
 {
@@ -176,7 +179,7 @@ add_options(
 	}
 }
 
-/** A row if the option, as typed, makes another engine of it. */
+/** Add a row if the option, as typed, changes the engine's abilities. */
 static int
 add_variant(
 	struct doc *doc, const char *driver, const struct abilities *plain, const char *typed)
@@ -198,7 +201,7 @@ add_variant(
 	return rc;
 }
 
-/** A row for each choice of an option that changes what the engine can do. */
+/** Add a row for each choice of an option that changes the engine's abilities. */
 static int
 add_variants(struct doc *doc, const char *driver, const struct nb_engine *engine,
 	const struct abilities *plain)
@@ -267,7 +270,7 @@ write_engine(FILE *out, const char *driver, const struct nb_engine_ref *ref)
 	return doc_finish(&doc, rc, DOC_TEXT, out, "cannot write a table");
 }
 
-/** In the child: find out whether all of it can be printed. */
+/** In the child: find out whether everything can be printed. */
 static int
 try_engine(void *shown, const struct nb_engine_ref *ref)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results as a gnuplot script with the data in it:
+ * Results as a gnuplot script that contains the data:
  *
- *   OUTPUT-throughput   operations a second over time, a line for each run
- *   OUTPUT-percentiles  service times, and response times where there was a rate, on the axis
- *                       of HdrHistogram's plots: each nine takes as much room
- *   OUTPUT-over-time-N  of run N the latencies of each kind of operation over time; warm-ups
- *                       have none
- *   OUTPUT-sweep        response times over the throughput that was reached, of each sweep
+ *     OUTPUT-throughput   operations per second over time, a line for each run
+ *     OUTPUT-percentiles  service times, and response times if there was a rate, on the axis
+ *                         of HdrHistogram's plots: each nine takes as much room
+ *     OUTPUT-over-time-N  for run N the latencies of each kind of operation over time; warm-ups
+ *                         have none
+ *     OUTPUT-sweep        response times over the achieved throughput, of each sweep
  *
- * What the results do not have makes no picture. A rate stands at the end of its stretch,
- * and so do percentiles; where there were too few samples there is a gap.
+ * A picture without data is left out. Rates and percentiles are drawn at the end of their
+ * interval; if there were too few samples, there is a gap.
  */
 #include <inttypes.h>
 
@@ -67,7 +67,7 @@ plot_rates(const struct nb_results *results, FILE *out)
 
 /* ---- percentiles ---- */
 
-/** 1 / (1 - percentile) over microseconds; 100 % has no place on that axis. */
+/** 1 / (1 - percentile) over microseconds; 100 % does not fit on that axis. */
 static void
 write_curve(const struct nb_histogram *histogram, size_t index, const char *series, FILE *out)
 {
@@ -83,7 +83,7 @@ write_curve(const struct nb_histogram *histogram, size_t index, const char *seri
 	fputs("EOD\n", out);
 }
 
-/** NULL: the record has no such times. */
+/** The histogram of a curve; NULL: the record has no such times. */
 static const struct nb_histogram *
 curve_of(const struct record *record, bool is_response)
 {
@@ -145,7 +145,7 @@ plot_curves(const struct nb_results *results, FILE *out)
 
 /* ---- latency over time ---- */
 
-/** "?": too few samples. */
+/** Write microseconds; "?": too few samples. */
 static void
 write_us(uint64_t ns, FILE *out)
 {
@@ -155,7 +155,7 @@ write_us(uint64_t ns, FILE *out)
 		fputs(" ?", out);
 }
 
-/** False: no sample has that kind. */
+/** Write a kind over time. False: no sample has that kind. */
 static bool
 write_kind(const struct series *series, size_t index, uint32_t kind, uint32_t is_response,
 	FILE *out)
@@ -259,7 +259,7 @@ write_sweep(const struct record_sweep *sweep, size_t index, FILE *out)
 	fputs("EOD\n", out);
 }
 
-/** The engine stands beside the percentile where there are several. */
+/** Add the curves of a sweep. If there are several sweeps, the labels contain the engine. */
 static void
 plot_sweep(
 	const struct nb_results *results, size_t index, bool is_only, size_t *curves, FILE *out)

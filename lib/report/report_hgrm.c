@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Percentile distributions as HdrHistogram's own text, which its plotter and many scripts
- * read: one table for each histogram, of values in microseconds, with a footer.
+ * Percentile distributions in HdrHistogram's own text format, which its plotter and many
+ * scripts read: one table for each histogram, with values in microseconds and a footer.
  *
- * A table begins with a comment that says what it is of, and ends with two blank lines, so
- * that gnuplot knows it as a data set (`index`). The plotter shows one curve for a file: of
- * several tables, give it those alone that are to be one.
+ * A table begins with a comment that describes it, and ends with two blank lines, so that
+ * gnuplot treats it as a data set (`index`). The plotter shows one curve for a file: of
+ * several tables, give it only those for one curve.
  *
- * Mean and maximum are exact; the standard deviation is that of the middles of the buckets,
- * as HdrHistogram's is. The footer's sizes are those of a histogram up to an hour.
+ * Mean and maximum are exact. The standard deviation uses the middles of the buckets, as
+ * HdrHistogram does. The footer's sizes are those of a histogram up to an hour.
  */
 #include <inttypes.h>
 #include <math.h>

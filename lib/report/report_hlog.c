@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A log of histograms over time, in HdrHistogram's form 1.3 with tags, for its tools
- * (HistogramLogAnalyzer, HistogramLogProcessor, hdrhistogram of PyPI): a line for each kind
- * of operation in each stretch of a run,
+ * A log of histograms over time, in HdrHistogram's format 1.3 with tags, for its tools
+ * (HistogramLogAnalyzer, HistogramLogProcessor, hdrhistogram of PyPI). It has a line for
+ * each kind of operation in each interval of a run:
  *
  *     Tag=leveldb/read/service,BEGIN,LENGTH,MAX,HISTOGRAM
  *
- * begin and length in seconds, the maximum in milliseconds, as is its convention; values in
- * the histograms are nanoseconds. A run that kept nothing over time has one line for each
- * histogram, which is of the whole. Hiccups, and how late the harness woke up, are of the
- * whole always.
+ * By its convention, begin and length are in seconds and the maximum is in milliseconds;
+ * values in the histograms are nanoseconds. A run without a time series has one line for
+ * each histogram of the whole run. Hiccups, and how late the harness woke up, are always
+ * for the whole run.
  *
- * Times are counted from the start of the first run, and each run's own from where it began
- * by the clock of its day: lines ascend in time, which the tools expect. Latencies of a
- * warm-up are not in the samples; the stretch in which it ends has those that count.
+ * Times are relative to the start of the first run; each run begins at its own wall-clock
+ * time. So lines ascend in time, which the tools expect. The samples contain no latencies
+ * of a warm-up; the interval in which it ends has those that count.
  *
- * A tag must have no comma and no blank; anything else but letters, digits and "_.-/@%" is
- * replaced as well, since it becomes part of file names.
+ * A tag must not contain a comma or a blank. All characters except letters, digits and
+ * "_.-/@%" are replaced, because it becomes part of file names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +24,14 @@
 
 #include "report/walk.h"
 
-/** Where the lines go, and what their times are counted from. */
+/** The output, and the reference of its times. */
 struct log {
 	FILE *out;
-	double start_s; /* of the first run, since 1970; 0: not known */
-	double begin_s; /* of this run, since that */
+	double start_s; /* of the first run, since 1970; 0: unknown */
+	double begin_s; /* of this run, relative to start_s */
 };
 
-/** "2026-11-22T04:30:37+00:00" in seconds since 1970; 0: it is not that. */
+/** Parse "2026-11-22T04:30:37+00:00" into seconds since 1970; 0: invalid. */
 static double
 parse_begun(const char *begun)
 {
@@ -110,7 +110,7 @@ has_samples(const struct record *record)
 	return false;
 }
 
-/** One of the whole, unless it is there over time. */
+/** Write a histogram of the whole run, unless the log has it over time. */
 static int
 write_whole(void *to, const struct walk_row *row)
 {
@@ -147,7 +147,7 @@ write_record(const struct nb_results *results, size_t index, struct log *log)
 	return rc;
 }
 
-/** The first run's start; what came of none has no times. */
+/** Write the start of the first run; without a run there are no times. */
 static void
 write_head(const struct nb_results *results, struct log *log)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report of a job: what it did, how fast, and how it came about; and the tables of
- * operations of text and Markdown.
+ * The report of a job: its operations, their speed, and the course of the run; and the
+ * tables of operations for text and Markdown.
  *
- * Service and response times stand one below the other, and each line names its series, since
- * one taken for the other is the commonest mistake. A percentile that the samples do not
- * support is left blank, not guessed.
+ * Service and response times are on adjacent lines, and each line names its series, because
+ * confusing them is the most common mistake. A percentile that the samples do not support
+ * is left blank.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -37,7 +37,7 @@ add_values(struct doc *doc, const struct nb_result *result)
 			result->value_ratio, result->measured_ratio);
 }
 
-/** Of a workload; the data of a trace is known only as it is read. */
+/** Add the data of a workload; the data of a trace is unknown before it is read. */
 static void
 add_data(struct doc *doc, const struct nb_result *result)
 {
@@ -57,7 +57,7 @@ is_of_graph(const struct nb_result *result)
 	return result->key_format != NULL && strcmp(result->key_format, "graph") == 0;
 }
 
-/** The level of transactions and the counts of rows, which are as important as the rate. */
+/** Add the level of transactions and the counts of rows, which are as important as the rate. */
 static void
 add_graph(struct doc *doc, const struct nb_result *result)
 {
@@ -88,7 +88,7 @@ add_graph(struct doc *doc, const struct nb_result *result)
 	}
 }
 
-/** Each generator of load: how fast it was, and when it began and ended beside the others. */
+/** Add each load generator: its speed, and its begin and end relative to the others. */
 static void
 add_generators(struct doc *doc, const struct nb_result *result)
 {
@@ -164,7 +164,7 @@ add_mix(struct doc *doc, const struct nb_result *result, const struct job_result
 	}
 }
 
-/** Append how fast operations were asked for. */
+/** Append how fast operations were requested. */
 static void
 add_load(struct doc *doc, const struct job_result_group *group)
 {
@@ -188,7 +188,7 @@ add_load(struct doc *doc, const struct job_result_group *group)
 		doc_more(doc, "closed loop");
 }
 
-/** Whether the group draws records: an insert takes the next one. */
+/** Whether the group draws records; an insert takes the next one instead. */
 static bool
 has_choice(const struct job_result_group *group)
 {
@@ -233,7 +233,7 @@ add_group_head(
 	doc_gap(doc);
 }
 
-/** One row of report_operations(); the response times of a kind follow its service times. */
+/** Add a row of report_operations(); the response times of a kind follow its service times. */
 static int
 add_operation(void *to, const struct walk_row *row)
 {
@@ -258,7 +258,7 @@ add_operation(void *to, const struct walk_row *row)
 	return NB_OK;
 }
 
-/** All read transactions of a social graph, whose classes of sizes are kinds of their own. */
+/** Sum all read transactions of a social graph, whose size classes are separate kinds. */
 static int
 add_read_txns(struct doc *doc, const struct walk_row *all)
 {
@@ -300,7 +300,7 @@ row_of(const struct nb_result *result)
 	return is_run && is_of_graph(result) ? add_operation_of_graph : add_operation;
 }
 
-/** Text has a table for each group, with fewer columns. */
+/** Begin a table of operations. Text has a table for each group, with fewer columns. */
 static void
 begin_operations(struct doc *doc, uint32_t view)
 {
@@ -333,7 +333,7 @@ add_rate(struct doc *doc, const struct job_result_group *group)
 	bool grew = job_result_grew(group, &behind_ops);
 	doc_line(doc, "Queue",
 		"%s: ", grew ? "grew, as more was offered than can be done" : "did not grow");
-	/* if the queue did not grow, the few left at the end are chance, or under way */
+	/* if the queue did not grow, the few left at the end are chance, or in progress */
 	if (grew && group->speed == 0)
 		doc_more(doc, "%.0f operations were due, %" PRIu64 " left; ",
 			measured->offered_ops, behind_ops);
@@ -441,7 +441,7 @@ add_findings(
 		add_case(doc, result, &findings->cases[i]);
 }
 
-/** Operations of a trace that were not done. */
+/** Add the operations of a trace that were not executed. */
 static void
 add_left_out(struct doc *doc, const struct nb_trace_counts *counts)
 {
@@ -477,7 +477,7 @@ add_group(struct doc *doc, const struct nb_result *result, const struct record_g
 
 /* ---- the tail ---- */
 
-/** How late a thread that only sleeps woke up, and whether the rate became steady. */
+/** How late a thread woke up that only sleeps, and whether the rate became steady. */
 static void
 add_course(struct doc *doc, const struct nb_result *result)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results as a page of Markdown: all runs side by side, then each with its operations, how it
- * went over time, its conditions, and why it may be wrong. What is long and seldom read is
+ * Results as a page of Markdown: all runs side by side, then each run with its operations,
+ * its course over time, its conditions and its notes. Long parts that are seldom read are
  * folded.
  *
- * The figures and their rules are those of the text report: a percentile that too few samples
- * support is left blank, each line names service or response. What is not known has no line.
+ * The figures and their rules are those of the text report: a percentile with too few
+ * samples is left blank, and each line names service or response. Unknown values have no
+ * line.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ add_threads(struct doc *doc, const struct record *record)
 	}
 }
 
-/** Of the records that were verified, all groups together. */
+/** Add the number of verified records, over all groups. */
 static void
 add_verified(struct doc *doc, const struct record *record)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results as Masstree's mtclient prints them, whose children are our threads: what each of them
- * did, and the sums, means and deviations among them. Deviations are those of a sample; of one
- * thread there is none, which is "nan".
+ * Results as Masstree's mtclient prints them: the figures of each thread, which is a child
+ * there, and the sums, means and deviations over threads. Deviations are those of a sample;
+ * with one thread the deviation is "nan".
  */
 #include <inttypes.h>
 #include <math.h>
@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "report/tests.h"
 
-/** Numbers of one figure, one of each thread. */
+/** The values of one figure, one for each thread. */
 struct figures {
-	double *values; /* lent */
+	double *values; /* borrowed */
 	uint32_t count;
 };
 
@@ -39,7 +39,7 @@ write_summary(const char *name, const char *suffix, const struct figures *figure
 		fputs("nan\n", out);
 }
 
-/** Of a kind of all threads: how many, or how many a second. */
+/** Summarize a kind over all threads: its count, or its rate. */
 static void
 summarise(const struct test_run *test, uint32_t kind, bool is_rate, double *room, FILE *out)
 {
@@ -79,7 +79,7 @@ write_object(const struct test_run *test, uint32_t thread, FILE *out)
 	tests_write_figures(test, &did, memory);
 	fclose(memory);
 	fprintf(out, "{%s}\n",
-		text != NULL && size > 0 ? text + 1 : ""); /* without its comma */
+		text != NULL && size > 0 ? text + 1 : ""); /* without its leading comma */
 	free(text);
 }
 

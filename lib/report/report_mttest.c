@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results as Masstree's mttest prints them: the runs by name, a JSON object for each thread, and a
- * gnuplot script of the threads' rates as candlesticks.
+ * Results as Masstree's mttest prints them: the runs by name, a JSON object for each
+ * thread, and a gnuplot script of the threads' rates as candlesticks.
  *
- * Where the script differs: all trials of a test and table are pooled into one candlestick, of
- * which mttest draws one for each trial. As there, each figure is divided by the median of the
- * first table of its test, so that tests of unlike rates fit into one picture. Quantiles between two
- * threads are interpolated linearly.
+ * The script differs in one point: all trials of a test and table form one candlestick,
+ * where mttest draws one for each trial. As in mttest, each figure is divided by the median
+ * of the first table of its test, so that tests with different rates fit into one picture.
+ * Quantiles between two threads are interpolated linearly.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #define TABLE_STEP 0.04
 #define TEST_STEP 0.08
 
-/* In the order in which mttest plots them. */
+/* In mttest's plotting order. */
 static const uint32_t plotted[] = {
 	BOXPLOTS_OPS, BOXPLOTS_PUTS, BOXPLOTS_GETS, BOXPLOTS_SCANS, BOXPLOTS_REMOVES};
 enum { PLOTTED = sizeof(plotted) / sizeof(*plotted) };
@@ -44,7 +44,7 @@ find_all(struct all *all, const struct nb_results *results)
 	return NB_OK;
 }
 
-/** Masstree is the table "mb" there. */
+/** The table name; mttest calls Masstree "mb". */
 static const char *
 table_of(const struct test_run *run)
 {
@@ -58,7 +58,7 @@ are_alike(const struct test_run *one, const struct test_run *other)
 		strcmp(table_of(one), table_of(other)) == 0;
 }
 
-/** Runs of the same test and table before that one. */
+/** The number of runs of the same test and table before that one. */
 static size_t
 trial_of(const struct all *all, size_t index)
 {
@@ -94,15 +94,18 @@ write_run(const struct all *all, size_t index, FILE *out)
 
 /* ---- the plot ---- */
 
-/** A candlestick: a metric of all trials of a test and table. */
+/** A candlestick: a metric over all trials of a test and table. */
 struct candlestick {
-	const struct test_run *run; /* the first of them */
+	const struct test_run *run; /* the first trial */
 	uint32_t metric;            /* BOXPLOTS_* */
 	double at, norm;
 	double levels[5];
 };
 
-/** Quantiles of the threads of all runs like it; false: none has such a rate. */
+/**
+ * Compute quantiles over the threads of all runs of the test and table. *is_there is false
+ * if none has such a rate.
+ */
 static int
 measure(struct candlestick *candle, const struct all *all, bool *is_there)
 {
@@ -127,7 +130,7 @@ measure(struct candlestick *candle, const struct all *all, bool *is_there)
 	return NB_OK;
 }
 
-/** The candlesticks of one metric, in the order of the runs. */
+/** Add the candlesticks of one metric, in the order of the runs. */
 static int
 add_metric(struct candlestick *candles, size_t *count, const struct all *all, uint32_t metric,
 	double *at)
@@ -137,7 +140,7 @@ add_metric(struct candlestick *candles, size_t *count, const struct all *all, ui
 		struct candlestick candle = {.run = &all->runs[i], .metric = metric};
 		bool is_there = false;
 		if (trial_of(all, i) > 0)
-			continue; /* pooled */
+			continue; /* already part of an earlier candlestick */
 		int rc = measure(&candle, all, &is_there);
 		if (rc != NB_OK)
 			return rc;
@@ -178,7 +181,7 @@ write_commands(const struct candlestick *candles, size_t count, FILE *out)
 	fputc('\n', out);
 }
 
-/** Inline data of each '-', in the same order. */
+/** Write the inline data of each '-', in the same order. */
 static void
 write_points(const struct candlestick *candles, size_t count, FILE *out)
 {

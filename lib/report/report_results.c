@@ -2,9 +2,10 @@
 /*
  * Results as text: the command prints it after a run, and again from a file.
  *
- * Of a sweep only the run that is its capacity has a report, with the curve below it; the
- * others are points of the curve. In a list of engines each has its own report. Of vs the text
- * is the comparison if two contestants have repetitions, else a report of each run.
+ * In a sweep only the run that found its capacity has a report, with the curve below it;
+ * the others are points of the curve. In a list of engines each has its own report. For vs
+ * the text is the comparison if two contestants have repetitions, else a report of each
+ * run.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +29,10 @@ format_us(char *cell, size_t size, uint64_t ns)
 		snprintf(cell, size, "%.*f", ns < 100000 ? 2 : 0, (double)ns / 1000);
 }
 
-/** Quantities that were not measured, as the latencies of a warm-up, are left blank. */
+/**
+ * Format an interval. Unmeasured quantities, like the latencies of a warm-up, are left
+ * blank.
+ */
 static const char *
 format_interval(char line[LINE_SIZE], const struct nb_interval *interval)
 {
@@ -74,14 +78,14 @@ add_record(struct doc *doc, const struct record *record, bool is_list, uint32_t 
 		rc = report_job(doc, record);
 	else if (record->run != NULL)
 		report_classic(doc, record, flags);
-	else if (!is_list) /* else the table says it */
+	else if (!is_list) /* in a list, the table shows it */
 		doc_paragraph(doc, "%s: %s", record->driver, record->end);
 	if (record->sweep.curve != NULL)
 		report_curve(doc, &record->sweep, flags);
 	return rc;
 }
 
-/** The summaries of a list of engines. */
+/** Add the summaries of a list of engines. */
 static int
 add_list(struct doc *doc, const struct nb_results *results, uint32_t flags)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results in the lines of the YCSB client of SoFASTER (distributed FASTER), for those who compare
- * with figures that were printed by it. Its log has a time and a place in the source before each
- * line; ours has only the lines.
+ * Results in the lines of the YCSB client of SoFASTER (distributed FASTER), for comparison
+ * with its figures. Its log has a time and a source position before each line; this report
+ * has only the lines.
  *
- * Its latency is the median time of a batch, from sending to the answer, without the time that the
- * batch waited to be sent; ours is that of the batches of all threads. What it prints and a run of
- * mininb does not have is left out: requests that went pending, which are a matter of its server.
+ * Its latency is the median time of a batch, from sending to the answer, without the time
+ * that the batch waited to be sent. This report has that of the batches of all threads.
+ * Figures that a run of mininb does not have are left out: requests that went pending,
+ * which depend on its server.
  */
 #include <inttypes.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results side by side. A summary is plain data of a fixed size: it crosses to another process
- * as it is, and outlives the run that it describes.
+ * Results side by side. A summary is plain data of a fixed size: it can be passed to
+ * another process, and outlives the run that it describes.
  *
- * Text says before the table and not below it if rates are not comparable: another durability,
- * another stream of operations. A percentile that too few samples support stays empty. Text
- * has two tables, since a terminal has 80 columns; Markdown has one.
+ * If rates are not comparable because of another durability or another stream of
+ * operations, text prints that before the table. A percentile with too few samples is
+ * empty. Text has two tables, because a terminal has 80 columns; Markdown has one.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 enum { BAR_MARKS = 8 };
 
-/* Views of the one table of summaries. */
+/* Views of the table of summaries. */
 enum { SPEED = 4, COST = 8, BARS = 16 };
 
 void
@@ -52,7 +52,7 @@ nb_result_summarize(const struct nb_result *result, struct nb_summary *out)
 		result_summarize_job(result, out);
 }
 
-/** The first measured one whose durability or stream is another than the first's. */
+/** The first summary whose durability or stream differs from that of the first measured one. */
 static const struct nb_summary *
 find_other(const struct nb_summary *summaries, size_t count, bool is_by_stream)
 {
@@ -70,7 +70,7 @@ find_other(const struct nb_summary *summaries, size_t count, bool is_by_stream)
 	return NULL;
 }
 
-/** " none: lmdb tdb;" for each level. */
+/** Append " none: lmdb tdb;" for each level. */
 static void
 add_levels(struct doc *doc, const struct nb_summary *summaries, size_t count)
 {
@@ -101,7 +101,7 @@ add_warnings(struct doc *doc, const struct nb_summary *summaries, size_t count)
 	doc_more(doc, " --durability asks for one level");
 }
 
-/** `title` and `action` are shown by Markdown only. */
+/** Add a row; only Markdown shows `title` and `action`. */
 static void
 add_summary(struct doc *doc, const struct nb_summary *summary, const char *title,
 	const char *action, double highest)
@@ -150,7 +150,7 @@ begin_summaries(struct doc *doc, uint32_t view)
 	doc_table(doc, columns, view, 0);
 }
 
-/** How fast each was; only of those that reached a first operation. */
+/** Add the speed of each that executed at least one operation. */
 static void
 add_speed(struct doc *doc, const struct nb_summary *summaries, size_t count, bool has_bars)
 {
@@ -164,7 +164,7 @@ add_speed(struct doc *doc, const struct nb_summary *summaries, size_t count, boo
 			add_summary(doc, &summaries[i], "", "", highest);
 }
 
-/** Its cost, and how each ended. */
+/** Add the cost of each, and how it ended. */
 static void
 add_cost(struct doc *doc, const struct nb_summary *summaries, size_t count)
 {
@@ -190,7 +190,7 @@ report_side_by_side(struct doc *doc, const struct nb_results *results)
 	}
 }
 
-/** The groups of jobs, each engine's one below the other; nothing if there are none. */
+/** Add the groups of jobs, each engine's group below the other; nothing if there are none. */
 static void
 add_parts(struct doc *doc, const struct nb_summary *summaries, size_t count)
 {

@@ -2,16 +2,16 @@
 /*
  * A sweep of offered rates as a curve: latency over throughput.
  *
- * Response stands beside service, since the difference is the queue; in text in two tables, as
- * a terminal has 80 columns. The knee is where the curve turns up. Two plain rules find it,
- * which a reader can check in the table: twice the p99 of the lowest rate, or 2 % behind the
- * offered rate. The curvature of a fitted line would depend on how far the sweep went. The
- * lowest rate stands for an engine at ease: a sweep that begins too high finds its knee too
- * late, or none.
+ * Response times are shown beside service times, because the difference is the queue. Text
+ * has two tables, because a terminal has 80 columns. The knee is the point where the curve
+ * turns up. Two simple rules find it, which a reader can check in the table: twice the p99
+ * of the lowest rate, or 2 % below the offered rate. Rejected: the curvature of a fitted
+ * line, which would depend on the range of the sweep. The lowest rate represents an idle
+ * engine: a sweep that begins too high finds its knee too late, or none.
  *
- * Bars are logarithmic, from the least p99 to the greatest: along a curve they go from
- * microseconds to seconds. Where the queue grew, response times grow with the length of
- * the run, which a line below the table says.
+ * Bars are logarithmic, from the least p99 to the greatest, because a curve ranges from
+ * microseconds to seconds. If the queue grew, response times grow with the length of the
+ * run, which a line below the table explains.
  */
 #include <math.h>
 #include <string.h>
@@ -21,12 +21,12 @@
 
 enum { BAR_MARKS = 20 };
 
-/* Views of the one table of a curve. */
+/* Views of the table of a curve. */
 enum { RESPONSE = 4, SERVICE = 8, BARS = 16 };
 
 static const double knee_rise = 2, least_achieved = 0.98;
 
-/** The p99 of response of the lowest rate that has one; 0 if none has. */
+/** The p99 of response at the lowest rate that has one; 0: none. */
 static uint64_t
 p99_at_ease(const struct nb_curve_point *points, size_t count)
 {
@@ -52,7 +52,7 @@ nb_curve_knee(const struct nb_curve_point *points, size_t count)
 	return count;
 }
 
-/** A rate as text shows it: with its unit below 100. */
+/** Format a rate for text: below 100 with its unit. */
 static const char *
 rate_text(char text[UNITS_SIZE], double ops_s)
 {
@@ -63,9 +63,9 @@ rate_text(char text[UNITS_SIZE], double ops_s)
 	return text;
 }
 
-/* The ends of all bars. */
+/* The range of all bars. */
 struct scale {
-	uint64_t least, greatest; /* ns, both above 0 if there is any */
+	uint64_t least, greatest; /* ns, both above 0 unless no point has a p99 */
 };
 
 static struct scale
@@ -84,7 +84,7 @@ scale_of(const struct nb_curve_point *points, size_t count)
 	return scale;
 }
 
-/** One mark for the least, BAR_MARKS for the greatest. */
+/** The length of a bar: one mark for the least, BAR_MARKS for the greatest. */
 static int
 bar_marks(uint64_t ns, struct scale scale)
 {
@@ -119,7 +119,7 @@ add_point(struct doc *doc, const struct nb_curve_point *point, bool is_knee, str
 					   : "kept up");
 }
 
-/** Of the columns that belong to `view`. */
+/** Add the points, with the columns that belong to `view`. */
 static void
 add_points(struct doc *doc, const struct nb_curve_point *points, size_t count, uint32_t view)
 {

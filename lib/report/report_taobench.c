@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results in the closing block of TAOBench, for those who compare with figures printed by it.
+ * Results in the closing block of TAOBench, for comparison with its figures.
  *
- * The lines, their words and their numbers are printed as the original prints them: rates with %g,
- * times in microseconds with two decimals, kinds of operations in its order, those without an
- * operation left out, and an aggregate WRITE of inserts, updates and deletes. What differs:
- *   - all counts are of the time without the warm-up, which the original's counts of overtime and
- *     failed operations include;
- *   - overtime is the number of operations less one for each thread: its target is 1 ns for an
- *     operation, so each but a thread's first one is late. With a rate, mininb counts operations
- *     that were due before the end and not done;
- *   - status lines have times in three digits, and count from the end of the warm-up on, where
- *     the original counts from the first interval after it on.
- * An aggregate without a write has the largest double as its minimum, as in the original. Runs that are not of a social graph have the kinds of their operations in the same places.
+ * Lines, words and numbers are printed like the original: rates with %g, times in
+ * microseconds with two decimals, kinds of operations in its order without those that have
+ * no operation, and an aggregate WRITE of inserts, updates and deletes. Differences:
+ * - all counts exclude the warm-up, which the original's counts of overtime and failed
+ *   operations include;
+ * - overtime is the number of operations minus one for each thread: the original's target
+ *   is 1 ns for an operation, so each but a thread's first one is late. With a rate, mininb
+ *   counts operations that were due before the end and not done;
+ * - status lines have times with three digits, counted from the end of the warm-up; the
+ *   original counts from the first interval after it.
+ *
+ * An aggregate without a write has the largest double as its minimum, as in the original.
+ * Runs without a social graph have the kinds of their operations in the same places.
  */
 #include <float.h>
 #include <inttypes.h>
@@ -30,7 +32,7 @@ enum { INSERT, READ, UPDATE, SCAN, READ_MODIFY_WRITE, DELETE, READ_TXN, WRITE_TX
 static const char *const names[KINDS] = {"INSERT", "READ", "UPDATE", "SCAN", "READMODIFYWRITE",
 	"DELETE", "READTRANSACTION", "WRITETRANSACTION"};
 
-/** Times of one kind of the original's. */
+/** The times of one kind of the original. */
 struct times {
 	uint64_t count;
 	double sum_ns, min_ns, max_ns;
@@ -59,7 +61,7 @@ add_times(struct times *into, const struct nb_histogram *times)
 	join_times(into, &more);
 }
 
-/** The original's kind of one of ours; KINDS: none. */
+/** The original's kind for a kind of mininb; KINDS: none. */
 static uint32_t
 kind_of(bool is_graph, uint32_t kind)
 {
@@ -144,7 +146,7 @@ nb_interval_write_taobench(const struct nb_interval *interval, FILE *out)
 	write_status(times, ops, out);
 }
 
-/** Operations that found no record where there should be one. */
+/** The number of operations that missed a record which should exist. */
 static uint64_t
 failed(const struct nb_result *run)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The classic report, and below it, in the same plain style, how the run came about.
+ * The classic report, and below it the course of the run in the same plain style.
  *
- * The first block has the form that scripts and readers have known since the first mininb:
- * buckets in microseconds, half-open, only those that are not empty. Counts of buckets are
- * exact. A percentile is the upper end of the histogram's bucket, so it never flatters, and
- * is left out where fewer than ten values lie beyond it on either side. Throughput is
- * operations over wall time; the line "Total" has the sum of latencies.
+ * The first block has the form known to scripts and readers since the first mininb:
+ * half-open buckets in microseconds, without the empty ones. Counts of buckets are exact. A
+ * percentile is the upper end of the histogram's bucket, so it is never too low. It is left
+ * out if fewer than ten values are beyond it on either side. Throughput is operations
+ * divided by wall time; the line "Total" has the sum of latencies.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -179,7 +179,7 @@ add_data(struct doc *doc, const struct nb_result *result)
 			keys->duplicates, keys->looked, result->workload.count);
 	else
 		doc_line(doc, "Duplicate keys", "%" PRIu64, keys->duplicates);
-	if (result->workload.verb == NB_VERB_PUT) /* get and delete find what a put made */
+	if (result->workload.verb == NB_VERB_PUT) /* get and delete use the values of a put */
 		doc_line(doc, "Value ratio", "%g (size when compressed : size)",
 			result->workload.value_ratio);
 }

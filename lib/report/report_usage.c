@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a run used of the system, below the engine: memory, faults, bytes at each layer, the
- * processor, and when it stalled. A quantity that is not known has no line. The exception is
- * the processor's counters: most rented machines have none, so text says why.
+ * The system resources that a run used: memory, faults, bytes at each layer, the processor,
+ * and its stalls. An unknown quantity has no line. The exception is the processor's
+ * counters: most rented machines have none, so text gives the reason.
  *
- * "2.3x" is for a byte of keys and values that was asked for; see figures.c.
+ * "2.3x" is relative to a requested byte of keys and values; see figures.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "report/metric.h"
 #include "report/report.h"
 
-/** " (2.34x)"; nothing if it is not known, or would be rounded to nothing. */
+/** Append " (2.34x)"; nothing if it is unknown or would be rounded to 0. */
 static void
 add_times(struct doc *doc, double times)
 {
@@ -26,7 +26,7 @@ add_times(struct doc *doc, double times)
 			times < 1e15 ? times : 1e15);
 }
 
-/** What was charged shows whether the limit held the page cache, too. */
+/** The charged memory shows whether the limit included the page cache. */
 static void
 add_limit(struct doc *doc, const struct memory_use *memory)
 {
@@ -81,7 +81,10 @@ add_layer(struct doc *doc, const char *label, const char *layer, uint64_t bytes,
 	add_times(doc, times);
 }
 
-/** Of a direction. If the process wrote nothing, the device's bytes are of others. */
+/**
+ * Add the layers of one direction. If the process wrote nothing, the device's bytes belong
+ * to others.
+ */
 static void
 add_layers(struct doc *doc, const char *label, const struct measurement *measured,
 	const uint64_t bytes[3], const double times[3])
@@ -116,7 +119,7 @@ add_bytes(struct doc *doc, const struct measurement *measured,
 		add_layers(doc, "Bytes read", measured, read, read_times);
 }
 
-/** In Markdown: bytes of each layer for one that was asked for. */
+/** In Markdown: the bytes of each layer per requested byte. */
 static void
 add_amplification(
 	struct doc *doc, const char *label, double calls, double storage, double device)
@@ -149,7 +152,7 @@ add_space(struct doc *doc, const struct measurement *measured,
 	add_times(doc, figures->space);
 }
 
-/** The part of used_missing that is of the processor's counters, up to the next part. */
+/** Print the part of used_missing about the processor's counters, up to the next part. */
 static void
 add_no_processor(struct doc *doc, const struct measurement *measured)
 {
@@ -178,7 +181,7 @@ add_processor(struct doc *doc, const struct measurement *measured,
 		doc_more(doc, " (user code only)");
 }
 
-/** Metrics with a line of their own. */
+/** Add the metrics that have their own line. */
 static void
 add_metrics(struct doc *doc, const struct metric_source *source)
 {
@@ -242,7 +245,7 @@ add_stalls_markdown(struct doc *doc, const struct stalls *stalls)
 	}
 }
 
-/** Text and Markdown have other lines of the same quantities; both have "Syncs". */
+/** Text and Markdown show the same quantities in different lines; both have "Syncs". */
 void
 report_usage(struct doc *doc, const struct record *record)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Taking the result out of a run: a copy of all that decides what the numbers mean, and a share
- * of what was measured, so it outlives the run and any writer finds the same facts.
+ * Takes the result out of a run: a copy of everything that determines the meaning of the
+ * numbers, and a reference to the measurements. So it outlives the run, and all writers use
+ * the same data.
  */
 #include "report/result.h"
 
@@ -18,7 +19,7 @@ copy_options(struct nb_result *result, const struct nb_run *run)
 {
 	const struct nb_option *option = result->engine.options;
 	for (size_t i = 0; option != NULL && option[i].name != NULL; i++) {
-		char value[4096]; /* a path is the longest that makes sense */
+		char value[4096]; /* a path is the longest reasonable value */
 		option_value_text(&option[i], &run->values[i], value, sizeof(value));
 		struct result_option *copy = array_append(
 			&result->options, &result->option_count, sizeof(*copy));

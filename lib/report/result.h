@@ -162,7 +162,10 @@ result_is_elsewhere(const struct nb_result *result)
 void
 result_remove_note(struct nb_result *result, const char *id);
 
-/** The number of all calls that made data durable (claims.c). SYSTEM_SYNCS must be known. */
+/**
+ * The number of all calls that made data durable (durability_audit.c). SYSTEM_SYNCS must be
+ * known.
+ */
 uint64_t
 result_syncs(const struct system_counts *counts);
 

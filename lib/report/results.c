@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The results of one call of the command: taking runs in, and what they have in common.
- */
+/* The results of one call of the command: adding runs, and their common data. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +50,7 @@ nb_results_count(const struct nb_results *results)
 	return results->count;
 }
 
-/** An empty one with its label and the engine's name. */
+/** Append an empty record with its label. */
 static struct record *
 append(struct nb_results *results, const char *label)
 {
@@ -126,7 +124,7 @@ nb_results_set_label(struct nb_results *results, const char *label)
 			label);
 }
 
-/** Never NULL but for a failure, also of an empty list. */
+/** Copy a list. NULL only if memory runs out, even for an empty list. */
 static void *
 copy_list(const void *list, size_t count, size_t size)
 {
@@ -158,7 +156,7 @@ nb_results_set_list(struct nb_results *results, uint32_t engines)
 	results->list_count = engines;
 }
 
-/** The last one without a label; NULL: there is none. */
+/** The last record without a label; NULL: none. */
 static struct record *
 find_capacity(struct nb_results *results)
 {
@@ -191,7 +189,7 @@ nb_results_set_curve(struct nb_results *results, double capacity_ops_s,
 
 /* ---- the command ---- */
 
-/** NULL stays NULL, which is no failure. */
+/** Copy a text. NULL stays NULL, which is not a failure. */
 static bool
 copy_text(char **into, const char *from)
 {
@@ -244,9 +242,9 @@ nb_results_command(const struct nb_results *results, struct nb_command *out)
 		.job = command->job};
 }
 
-/* ---- together ---- */
+/* ---- joining results ---- */
 
-/** Contestants of a whole file begin behind those that are there. */
+/** Number the contestants of `from` after those of `into`. */
 static void
 set_apart(const struct nb_results *into, struct nb_results *from)
 {
@@ -261,7 +259,10 @@ set_apart(const struct nb_results *into, struct nb_results *from)
 		from->records[i].contestant += from->records[i].contestant > 0 ? most : 0;
 }
 
-/** What the records from `first` on repeat, and these, are no single repetitions any more. */
+/**
+ * Remove the note "one-run" from records from `first` on that repeat others, and from
+ * those.
+ */
 static void
 find_repetitions(struct nb_results *results, size_t first)
 {
@@ -283,7 +284,7 @@ nb_results_append(struct nb_results *into, struct nb_results *from)
 {
 	size_t first = into->count;
 	set_apart(into, from);
-	/* a list with another result beside it is not a list of engines any more */
+	/* a list with another result beside it is no longer a list of engines */
 	into->list_count = into->count == 0 ? from->list_count : 0;
 	struct record *grown = realloc(
 		into->records, (into->count + from->count + 1) * sizeof(*into->records));

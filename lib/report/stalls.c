@@ -34,7 +34,7 @@
 #include "report/record.h"
 
 enum {
-	PULSES_LEAST = 10, /* of fewer nothing is said */
+	PULSES_LEAST = 10, /* with fewer pulses there is no result */
 	GAP_PULSES = 3,    /* a gap is longer */
 	GAP_OPS = 20,
 	BLOCK_OPS = 20,
@@ -42,26 +42,29 @@ enum {
 	CAUSES_MAX = 3,
 };
 
-/* Why a pulse is in a stall. A stamped gap begins and ends somewhere in its outer pulses. */
+/*
+ * The reason why a pulse is in a stall. A stamped gap begins and ends somewhere in its
+ * outer pulses.
+ */
 enum { MARK_EMPTY = 1, MARK_SLOW = 2, MARK_STAMPED = 4 };
 
-#define WINDOW_NS UINT64_C(100000000) /* least time of a slow stretch, too */
+#define WINDOW_NS UINT64_C(100000000) /* also the least time of a slow stretch */
 
-static const double unusual = 1.5; /* times the mean rate of a counter */
+static const double unusual = 1.5; /* relative to the mean rate of a counter */
 
-/** What is looked for in a phase. */
+/** The kinds of stalls to look for in a phase. */
 struct mode {
 	bool finds_gaps, finds_slow;
-	uint64_t until_ns; /* since the begin of the phase */
+	uint64_t until_ns; /* since the beginning of the phase */
 };
 
-/** The pulses of a phase that are looked at. */
+/** The examined pulses of a phase. */
 struct look {
 	const struct pulses *pulses;
 	size_t begin, end;
 	uint64_t *sums; /* sums[i]: operations in pulses begin .. begin + i - 1; owned */
 	uint8_t *marks; /* MARK_*, not 0: in a stall; owned */
-	double median;  /* operations in a pulse */
+	double median;  /* operations per pulse */
 };
 
 static size_t
@@ -76,9 +79,9 @@ sum_between(const struct look *look, size_t from, size_t to)
 	return (double)(look->sums[to] - look->sums[from]);
 }
 
-/* ---- which pulses ---- */
+/* ---- the pulses to examine ---- */
 
-/** When the first thread was done, if threads began together. */
+/** The time at which the first thread was done, if threads began together. */
 static uint64_t
 end_of_threads(const struct record_group *group, uint64_t span_ns)
 {
@@ -154,7 +157,7 @@ find_median(const struct look *look, double mean)
 	return median > 0 ? median : mean;
 }
 
-/** False: there is nothing to be looked at. */
+/** Prepare a look at a phase. False: nothing to examine. */
 static bool
 open_look(struct look *look, const struct series *series, const struct pulses *pulses,
 	const struct mode *mode)
@@ -196,7 +199,7 @@ time_at(const struct look *look, size_t i)
 	return look->pulses->begin_ns + (look->begin + i) * look->pulses->pulse_ns;
 }
 
-/** The first i at or behind `from` where the row that begins there ends. */
+/** The first i from `from` on at which the run of marked or empty pulses ends. */
 static size_t
 end_of_row(const struct look *look, size_t from, bool is_of_marks)
 {
@@ -223,7 +226,7 @@ note_gap(struct stalls *out, uint64_t begin_ns, uint64_t gap_ns)
 	out->longest_gap_at_ns = begin_ns;
 }
 
-/** The part of a gap that is looked at. */
+/** The part of a gap inside the examined time. */
 static struct gap
 clip(const struct look *look, const struct gap *gap)
 {
@@ -244,7 +247,7 @@ is_gap(const struct look *look, const struct gap *gap)
 		GAP_OPS / look->median * (double)look->pulses->pulse_ns;
 }
 
-/** The pulses from the one in which it begins to the one in which it ends. */
+/** Mark the pulses from the begin of each stamped gap to its end. */
 static void
 mark_stamped_gaps(struct look *look, struct stalls *out)
 {
@@ -298,7 +301,7 @@ mark_slow(struct look *look)
 	}
 }
 
-/** Of eight, the shortest one makes room for a longer one. */
+/** Keep the eight longest stalls: replace the shortest by a longer one. */
 static void
 keep(struct stalls *out, const struct stall *stall)
 {
@@ -315,7 +318,7 @@ keep(struct stalls *out, const struct stall *stall)
 		out->worst[at] = *stall;
 }
 
-/** A stall that begins or ends with a stamped gap is no longer than that there. */
+/** Compute a stall. If it begins or ends with a stamped gap, that gap limits it. */
 static struct stall
 stall_of(const struct look *look, size_t from, size_t to)
 {
@@ -331,7 +334,7 @@ stall_of(const struct look *look, size_t from, size_t to)
 		if (look->marks[to - 1] == MARK_STAMPED && gap_end_ns > last_ns)
 			last_ns = gap_end_ns;
 	}
-	/* operations in the outer pulses were done before it, or after it */
+	/* operations in the outer pulses were done before or after the gap */
 	if (first_ns < end_ns) {
 		begin_ns = first_ns;
 		from++;
@@ -369,7 +372,7 @@ compare_stalls(const void *a, const void *b)
 
 /* ---- causes ---- */
 
-/** How much something grew while a stall lasted, and in the whole of its phase. */
+/** How much a quantity grew during a stall, and during its whole phase. */
 struct growth {
 	double then, then_ns, all, all_ns;
 };
@@ -404,7 +407,7 @@ phase_at(const struct series *series, uint64_t at_ns)
 	return series->count > 0 ? series->samples[series->count - 1].phase : 0;
 }
 
-/** How much counter number `which` grew in a sample; false: the sample does not have it. */
+/** The growth of counter number `which` in a sample; false: the sample does not have it. */
 static bool
 counter_growth(const struct sample *sample, size_t which, uint64_t *grown)
 {
@@ -412,7 +415,7 @@ counter_growth(const struct sample *sample, size_t which, uint64_t *grown)
 	return sample->counter_count > 0;
 }
 
-/** Counts of the system; of those of time the share of the stall is reported. */
+/** Counts of the system. For times, the share of the stall is reported. */
 static const struct {
 	size_t offset;
 	uint64_t known;
@@ -434,7 +437,7 @@ static const struct {
 	{offsetof(struct system_counts, major_faults), SYSTEM_PROCESS, 0, "major faults"},
 };
 
-/** The same of a sign. */
+/** The same for a sign. */
 static bool
 sign_growth(const struct sample *sample, size_t which, uint64_t *grown)
 {
@@ -442,7 +445,7 @@ sign_growth(const struct sample *sample, size_t which, uint64_t *grown)
 	return (sample->used.known & signs[which].known) != 0;
 }
 
-/** A sample without the counter belongs to the next one that has it. */
+/** Sum up the growth. A sample without the counter belongs to the next one that has it. */
 static struct growth
 growth_of(const struct series *series, const struct stall *stall, size_t which,
 	bool (*grow)(const struct sample *sample, size_t which, uint64_t *grown))
@@ -466,11 +469,11 @@ growth_of(const struct series *series, const struct stall *stall, size_t which,
 }
 
 struct cause {
-	double times; /* the mean rate */
+	double times; /* relative to the mean rate */
 	char text[80];
 };
 
-/** Into a list that has the most unusual ones first. */
+/** Insert a cause into a list with the most unusual ones first. */
 static void
 add_cause(struct cause causes[CAUSES_MAX], const struct cause *cause)
 {
@@ -543,7 +546,7 @@ find_cause(const struct series *series, struct stall *stall)
 	}
 }
 
-/** Of one phase. How long it was looked at is returned. */
+/** Find the stalls of one phase. Returns the length of the examined time. */
 static uint64_t
 find_in_phase(const struct series *series, const struct pulses *pulses, const struct mode *mode,
 	struct stalls *out, double *median_ops_s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The explanations of all names in the reports: those of the tables of metrics, of system
- * counts and of notes, and of the other terms, which stand here in the order of the reports.
+ * The explanations of all names in the reports: from the tables of metrics, system counts
+ * and notes, and of the other terms, which are listed here in the order of the reports.
  */
 #include <pthread.h>
 #include <strings.h>
@@ -59,7 +59,7 @@ static const struct nb_explanation terms[] = {
 	{"Data rate", "bytes of keys and values a second",
 		"Bytes requested or returned, over wall time; of a delete only the keys. It is not the rate of the disk.", "text of put, get, delete"},
 
-	/* ---- whether it was right ---- */
+	/* ---- correctness ---- */
 
 	{"Verified", "how much of the data was verified, and how much of it was wrong",
 		"A sample: --verify-rate of the operations. Reads are checked as they return; writes are read back after the run, untimed. If the engine keeps its data, mininb closes the database and opens it again first, and with --cold drops it from the page cache. 0 wrong in a small sample proves little.", "text, md"},
@@ -433,7 +433,7 @@ is_other(const char *name, const char *than)
 	return name != NULL && (than == NULL || strcasecmp(name, than) != 0);
 }
 
-/** By each of its names. */
+/** Add a metric under each of its names. */
 static void
 add_metric(const struct metric *it)
 {

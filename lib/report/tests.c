@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A rate divides by the time of the phases in which the thread did such operations: the put phase
- * for puts, the get phase for gets, both for all operations. In a phase of several kinds the
- * time of one kind alone is not known. So of a test with such a phase only the sum has a rate,
- * which is what Masstree prints of its own mixed tests.
+ * A rate divides by the time of the phases in which the thread did such operations: the put
+ * phase for puts, the get phase for gets, both for all operations. In a phase of several
+ * kinds the time of one kind alone is unknown. So a test with such a phase has a rate only
+ * for the sum, as Masstree prints for its own mixed tests.
  */
 #include "report/tests.h"
 
@@ -13,7 +13,7 @@
 
 #include "report/threads.h"
 
-/** Parts of a name have no slash, no blank, and only ASCII. */
+/** Append a word; replace slashes, blanks and everything but ASCII. */
 static void
 append_word(char *name, const char *separator, const char *word)
 {
@@ -40,7 +40,7 @@ name_test(struct test_run *test, const char *group, bool is_only)
 		append_word(test->name, "@", record->label);
 }
 
-/** The group of that name before group g; g: there is none. */
+/** The index of the group before g whose puts group g visits; g: none. */
 static size_t
 visited_by(const struct record_group *groups, size_t g)
 {
@@ -58,7 +58,7 @@ has_threads(const struct record_group *group)
 	return group->threads != NULL && group->thread_count > 0 && group->ops > 0;
 }
 
-/** Find which kinds its threads did, and which of these have a rate. */
+/** Find the kinds that its threads executed, and those of them that have a rate. */
 static void
 find_kinds(struct test_run *test)
 {

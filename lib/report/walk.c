@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * All histograms of results: for each record its groups; for each group its kinds of operations
- * with service and response, then all kinds together, then the lateness of the harness; at the
- * end of a record the hiccups of the machine.
+ * Visits all histograms of results: for each record its groups; for each group its kinds of
+ * operations with service and response, then all kinds together, then the lateness of the
+ * harness; at the end of a record the hiccups of the machine.
  */
 #include "report/walk.h"
 
@@ -34,7 +34,10 @@ walk_sample_kind(const struct record *record, uint32_t kind)
 					  : record_action(record);
 }
 
-/** An empty histogram is skipped, unless operations were done of which none was timed. */
+/**
+ * Visit a histogram. Skips an empty one, unless operations were executed of which none was
+ * timed.
+ */
 static int
 visit_row(walk_fn visit, void *to, struct walk_row row, const char *series,
 	const struct nb_histogram *histogram)
@@ -60,7 +63,7 @@ visit_kind(walk_fn visit, void *to, struct walk_row row, const struct record_kin
 	return rc == NB_OK ? visit_row(visit, to, row, "response", kind->response) : rc;
 }
 
-/** The kinds of row.group together, in histograms of the caller. */
+/** Visit the kinds of row.group together, merged into the caller's histograms. */
 static int
 visit_merged(walk_fn visit, void *to, struct walk_row row, struct nb_histogram *service,
 	struct nb_histogram *response)

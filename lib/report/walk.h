@@ -13,7 +13,10 @@ enum {
 	WALK_HICCUPS, /* how late a thread woke up that only sleeps; belongs to no group */
 };
 
-/** A histogram that is not empty, and its origin. Valid during the call only. */
+/**
+ * A histogram and its origin. The histogram is empty only if no operation was timed. Valid
+ * during the call only.
+ */
 struct walk_row {
 	uint32_t what; /* WALK_* */
 	size_t index;  /* of the record */

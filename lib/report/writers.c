@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ways to write results, one row each; and files, which are written aside first, so that
- * a result that does not fit on its disk leaves the old one as it was.
+ * The formats of results, one row each. Files are written to a temporary file first, so
+ * that a result that does not fit on its disk leaves the old file unchanged.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ nb_results_write(
 	return rc;
 }
 
-/** The whole of it in memory: some MiB at most. */
+/** Render the whole result in memory first: some MiB at most. */
 static int
 write_aside(
 	const struct nb_results *results, const char *format, const char *path, uint32_t flags)
