@@ -2,18 +2,18 @@
 /*
  * GDBM: a hash table in one file that grows by splitting buckets.
  *
- * - A write is in the file before it returns, but in several steps: first the two halves of a
- *   split bucket, then the directory. A kill between them, or power loss with GDBM_SYNC, loses
- *   older records. So the durability is 'none'.
- * - GDBM exits on a fatal error unless it has no function for that; here the call fails, and
- *   each later one with "Database needs recovery".
+ * - A write is in the file before it returns, but consists of several steps: first the two
+ *   halves of a split bucket, then the directory. A kill between them, or power loss with
+ *   GDBM_SYNC, loses older records. So the durability is 'none'.
+ * - On a fatal error GDBM exits unless a handler is set. Here the call fails, and each later
+ *   one fails with "Database needs recovery".
  * - gdbm_fetch() returns memory from malloc(), which release frees.
  */
 #include "../common/plugin.h"
 
 #include <gdbm.h>
 
-/* GDBM counts the bytes of a record, rounded up to blocks, in an int. */
+/* GDBM stores the bytes of a record, rounded up to blocks, in an int. */
 #define KEY_SIZE_MAX (64u << 20)
 #define VALUE_SIZE_MAX (1u << 30)
 
@@ -37,8 +37,8 @@ static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 struct nb_db {
 	const struct nb_host *host;
 	GDBM_FILE base;
-	char *loan;         /* of get: the value. From GDBM's malloc() */
-	datum scan_key;     /* of a scan: the last record that was returned */
+	char *loan;         /* value of get, from GDBM's malloc() */
+	datum scan_key;     /* of a scan: the last returned record */
 	char *scan_value;   /* likewise */
 	bool is_scan_fresh; /* no record was returned yet */
 	bool is_scan_of_keys;
@@ -46,7 +46,7 @@ struct nb_db {
 
 static const struct nb_engine engine;
 
-/* One session at a time, so it is the database. */
+/* Only one session exists at a time, so the session is the database. */
 static struct nb_db *
 db_of(struct nb_session *session)
 {
@@ -61,14 +61,14 @@ version(void)
 			 : version_text("%d.%d.%d", v[0], v[1], v[2]);
 }
 
-/* The last call on the open database has failed. */
+/* Report a failed call on the open database. */
 static int
 failed(struct nb_db *db, const char *call)
 {
 	return db->host->fail(NB_FAIL, "%s: %s", call, gdbm_db_strerror(db->base));
 }
 
-/* GDBM wants an address even for nothing, and does not write to it. */
+/* GDBM requires an address even for size 0. It does not write to it. */
 static datum
 datum_of(struct nb_slice slice)
 {
@@ -129,7 +129,7 @@ tune(struct nb_db *db, const struct nb_open_args *args)
 	if (args->cache_bytes == 0)
 		return NB_OK;
 	size_t buckets = args->cache_bytes / (size_t)block_size;
-	if (buckets == 0) /* which GDBM takes for "as you like" */
+	if (buckets == 0) /* GDBM interprets 0 as "default" */
 		buckets = 1;
 	if (gdbm_setopt(db->base, GDBM_SETCACHESIZE, &buckets, sizeof(buckets)) != 0)
 		return failed(db, "gdbm_setopt(GDBM_SETCACHESIZE)");
@@ -292,14 +292,14 @@ scan_release(struct nb_db *db)
 	db->scan_value = NULL;
 }
 
-/* A step looks the last key up again, and gdbm_fetch() the next one, now in its cache. */
+/* gdbm_nextkey() looks up the last key again; gdbm_fetch() finds the next one in the cache. */
 static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
 	struct nb_db *db = db_of(session);
 	datum found = {NULL, 0};
 	if (!db->is_scan_fresh && db->scan_key.dptr == NULL)
-		return NB_NOT_FOUND; /* at the end already */
+		return NB_NOT_FOUND; /* already at the end */
 	datum next = db->is_scan_fresh ? gdbm_firstkey(db->base)
 				       : gdbm_nextkey(db->base, db->scan_key);
 	db->is_scan_fresh = false;
@@ -327,9 +327,9 @@ scan_close(struct nb_session *session)
 	return NB_OK;
 }
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
-/* No write leaves work for later; gdbm_reorganize() is a copy of the whole database. */
+/* Writes defer no work. gdbm_reorganize() would copy the entire database. */
 static int
 flush(struct nb_db *db, uint32_t upto)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a database of Kyoto Cabinet is set up and closed. All tunings are part of the name that it
+ * Opening and closing a Kyoto Cabinet database. All tunings are part of the name that it
  * opens.
  */
 #include "database.h"
@@ -33,8 +33,8 @@ const struct nb_option database_options[] = {OPTIONS(OPTION_OF) NB_OPTION_END};
 static const char *const compressors[] = {"", "zlib", "def", "gz", "lzo", "lzma"};
 
 /*
- * The last error of this thread becomes the failure. Kyoto Cabinet keeps only the name of a
- * system call that failed; errno mostly has the reason.
+ * Fail with the last error of this thread. Kyoto Cabinet reports only the name of a failed
+ * system call; errno usually contains the reason.
  */
 int
 database_failure(struct nb_db *db, const char *call)
@@ -51,7 +51,7 @@ database_failure(struct nb_db *db, const char *call)
 
 /* --- open and close --- */
 
-/* An option that the type would not look at is refused. */
+/* Reject options that the type would ignore. */
 static int
 check_options(const struct nb_open_args *args)
 {
@@ -72,7 +72,7 @@ check_options(const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/* Tunings follow the path as "#name=value"; flags by their first letters. */
+/* Tunings follow the path as "#name=value"; flags are written as their first letters. */
 static void
 write_tunings(char *to, size_t room, const struct nb_open_args *args)
 {
@@ -107,7 +107,7 @@ read_status(const char *text, const char *name, uint64_t *number)
 	return false;
 }
 
-/* Big bnum are rounded up, to the next of Kyoto Cabinet's primes. */
+/* Large bnum are rounded up to one of Kyoto Cabinet's primes. */
 static bool
 is_same(size_t option, uint64_t typed, uint64_t kept)
 {
@@ -118,8 +118,9 @@ is_same(size_t option, uint64_t typed, uint64_t kept)
 }
 
 /*
- * PlantDB::reorganize_file(), by which an open mends the pages of a tree or forest after a
- * crash, makes them anew with the default size. Refused, the data would be out of reach.
+ * After a crash, an open repairs the pages of a tree or forest with
+ * PlantDB::reorganize_file(), which recreates them with the default size. Rejecting this
+ * would make the data inaccessible.
  */
 static bool
 is_from_crash(struct nb_db *db, size_t option, uint64_t kept)
@@ -134,7 +135,7 @@ is_from_crash(struct nb_db *db, size_t option, uint64_t kept)
 	return true;
 }
 
-/* An existing database silently keeps the tuning that it was made with. */
+/* An existing database silently keeps the tuning of its creation. */
 static int
 check_kept(struct nb_db *db, const struct nb_option_value *value)
 {
@@ -158,7 +159,7 @@ check_kept(struct nb_db *db, const struct nb_option_value *value)
 static uint32_t
 open_mode(const struct nb_open_args *args)
 {
-	uint32_t mode = KCOTRYLOCK; /* another process's lock is a failure, not a wait */
+	uint32_t mode = KCOTRYLOCK; /* fail instead of waiting for another process's lock */
 	if ((args->flags & NB_OPEN_READ_ONLY) != 0)
 		return mode | KCOREADER;
 	mode |= KCOWRITER;
@@ -242,7 +243,7 @@ database_close(struct nb_db *db)
 	return rc;
 }
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
 int
 database_flush(struct nb_db *db, uint32_t upto)

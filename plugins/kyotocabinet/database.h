@@ -2,16 +2,16 @@
 #ifndef KYOTOCABINET_DATABASE_H
 #define KYOTOCABINET_DATABASE_H
 /**
- * A database as a whole: its type and options, opening, closing and counters. kyotocabinet.c
- * reads and writes records.
+ * A database as a whole: type, options, opening, closing and counters. kyotocabinet.c reads
+ * and writes records.
  */
 #include "../common/database.h"
 
 #include <kclangc.h>
 
-/* MEMMAXSIZ in kcutil.h: beyond it nothing is promised, and nothing checked. */
+/* MEMMAXSIZ in kcutil.h: larger sizes are unsupported and unchecked. */
 #define RECORD_MAX (INT32_MAX / 2)
-#define CACHE_KEY_MAX 0xfffffu /* KSIZMAX in kccachedb.h: CacheDB cuts longer keys */
+#define CACHE_KEY_MAX 0xfffffu /* KSIZMAX in kccachedb.h: CacheDB truncates longer keys */
 
 /* In the order of the option's choices. */
 enum { TREE, HASH, DIR, FOREST, GRASS, CACHE, STASH, PTREE, PHASH, TYPES };
@@ -20,10 +20,10 @@ enum { TREE, HASH, DIR, FOREST, GRASS, CACHE, STASH, PTREE, PHASH, TYPES };
 #define IN_MEMORY (BIT(GRASS) | BIT(CACHE) | BIT(STASH) | BIT(PTREE) | BIT(PHASH))
 #define PAGED (BIT(TREE) | BIT(FOREST) | BIT(GRASS))
 #define SORTED (PAGED | BIT(PTREE))
-#define SAFE (BIT(DIR) | BIT(FOREST)) /* from a kill */
+#define SAFE (BIT(DIR) | BIT(FOREST)) /* against a kill */
 
 /*
- * Tunings have Kyoto Cabinet's names and defaults, which differ from type to type. Beside each:
+ * Tunings have Kyoto Cabinet's names and defaults, which depend on the type. Before each:
  * the types that have it, whether a database keeps it, and its bit in "opts".
  */
 #define OPTIONS(X) \
@@ -58,21 +58,21 @@ extern const struct nb_option database_options[];
 
 struct nb_db {
 	const struct nb_host *host;
-	const struct nb_engine *engine; /* the table of its type */
+	const struct nb_engine *engine; /* the engine's table for its type */
 	KCDB *base;
 	size_t value_size; /* of the workload, a hint */
 	bool is_transactional;
 	bool is_in_transaction;
-	bool is_read_only;    /* the transaction */
-	bool is_root_watched; /* a transactional one with pages */
+	bool is_read_only;    /* the transaction is read-only */
+	bool is_root_watched; /* transactional, with pages */
 	bool is_root_old;     /* in the file: see save_root() */
 };
 
-/** The table of the type, with or without transactions. */
+/** The engine's table for the type, with or without transactions. */
 const struct nb_engine *
 variant(const struct nb_option_value *value);
 
-/** The last call has failed. */
+/** Report the failure of the last call. */
 int
 database_failure(struct nb_db *db, const char *call);
 
@@ -82,7 +82,7 @@ outcome(struct nb_db *db, const char *call, int32_t is_done)
 	return is_done ? NB_OK : database_failure(db, call);
 }
 
-/* The same for calls whose failure may be an answer: `code` means `answer`. */
+/* Like outcome(), but the error `code` is the answer `answer`. */
 static inline int
 outcome_or(struct nb_db *db, const char *call, int32_t is_done, int32_t code, int answer)
 {

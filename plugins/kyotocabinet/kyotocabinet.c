@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Kyoto Cabinet through its C API. README.md has the measurements.
+ * Kyoto Cabinet through its C API. README.md contains measurements.
  *
- * - `type` selects one of nine databases with the same API. Each has a table here, because they
- *   differ in what they can do; with `transactions` each has a second one.
- * - Tree and hash offer durability 'none' only: a kill can turn the undo log of OAUTOTRAN and
- *   OAUTOSYNC against the file. Dir and forest write a file and rename it.
- * - A transaction belongs to the database: it would include other sessions' writes. So
- *   transactions exclude sessions in parallel.
+ * - `type` selects one of nine databases with the same API. Each has an engine table,
+ *   because they differ in their capabilities; with `transactions` each has a second one.
+ * - Tree and hash only offer durability 'none': after a kill, the undo log of OAUTOTRAN and
+ *   OAUTOSYNC can damage the file. Dir and forest write a file and rename it.
+ * - A transaction belongs to the database, so it would include other sessions' writes.
+ *   Therefore transactions exclude parallel sessions.
  * - Kyoto Cabinet lends a value only inside a callback. get copies it once, into a buffer of
  *   the session.
- * - The first msiz bytes of the file are mapped, and a full disk there is a SIGBUS. open checks
- *   that they fit but does not reserve them, so that filling the file is measured.
+ * - The first msiz bytes of the file are mapped, where a full disk causes SIGBUS. open
+ *   checks that they fit, but does not reserve them, so that filling the file is measured.
  */
 #include "database.h"
 
@@ -19,16 +19,16 @@
 
 struct nb_session {
 	struct nb_db *db;
-	struct buffer buffer;          /* what get and scans lend */
-	struct buffer kept;            /* what the gets of an execute lend */
+	struct buffer buffer;          /* the value that get and scans lend */
+	struct buffer kept;            /* values that execute lends */
 	struct buffer keys;            /* of a batch: an array of KCSTR */
-	const struct nb_write *writes; /* the batch's next one */
+	const struct nb_write *writes; /* the batch's next write */
 
 	KCCUR *cursor; /* of a scan */
 	size_t key_size, value_size;
 	bool is_backward, is_keys_only;
 	bool is_fresh;         /* scan_next has not returned the cursor's record yet */
-	bool is_out_of_memory; /* in a callback, which cannot fail */
+	bool is_out_of_memory; /* set by a callback, which cannot fail */
 };
 
 static const struct nb_engine engines[2][TYPES]; /* [transactions][type] */
@@ -132,9 +132,10 @@ del(struct nb_session *session, struct nb_slice key)
 /* --- transactions and batches --- */
 
 /*
- * PlantDB writes which page is the root, the first and the last only when the number of records
- * or pages is not what it wrote last. After a removal that emptied a page, and a put, it is: to
- * abort would read back a page that is gone. So it is made to write them.
+ * PlantDB writes the root, first and last page numbers only if the number of records or
+ * pages differs from the last written one. A removal that empties a page, followed by a put,
+ * restores that number. An abort would then read a page that no longer exists. kcdbsync()
+ * makes PlantDB write the page numbers.
  */
 static int
 save_root(struct nb_db *db)
@@ -145,7 +146,7 @@ save_root(struct nb_db *db)
 	return outcome(db, "kcdbsync", !db->is_root_old);
 }
 
-/* kcdbbegintran() would wait without end for one that is open. */
+/* kcdbbegintran() would wait forever for an open transaction. */
 static int
 begin(struct nb_session *session, uint32_t flags)
 {
@@ -163,7 +164,7 @@ begin(struct nb_session *session, uint32_t flags)
 	return outcome(db, "kcdbbegintran", db->is_in_transaction);
 }
 
-/* A tree that cannot write its pages leaves the transaction open below, for close to undo. */
+/* If a tree cannot write its pages, the transaction remains open, and close undoes it. */
 static int
 commit(struct nb_session *session)
 {
@@ -185,7 +186,7 @@ abort_txn(struct nb_session *session)
 	db->is_in_transaction = db->is_read_only = false;
 }
 
-/* Called for each write of a batch in its turn; removing a missing key does nothing. */
+/* Called for each write of a batch in order. Removing a missing key has no effect. */
 static const char *
 write_full(const char *key, size_t key_size, const char *value, size_t value_size, size_t *size,
 	void *of)
@@ -206,7 +207,7 @@ write_empty(const char *key, size_t key_size, size_t *size, void *of)
 	return write_full(key, key_size, NULL, 0, size, of);
 }
 
-/* All under one lock. */
+/* Execute all writes under one lock. */
 static int
 write_all(struct nb_session *session, const struct nb_write *writes, size_t count)
 {
@@ -217,7 +218,7 @@ write_all(struct nb_session *session, const struct nb_write *writes, size_t coun
 			write_empty, session, true));
 }
 
-/* Set the keys. Their type allows writes to them, which Kyoto Cabinet does not do. */
+/* Set the keys. The type of KCSTR is not const, but Kyoto Cabinet only reads them. */
 static int
 take_keys(struct nb_session *session, const struct nb_write *writes, size_t count)
 {
@@ -268,7 +269,7 @@ jump(KCCUR *cursor, const struct nb_scan_args *args)
 	return size == 0 ? kccurjump(cursor) : kccurjumpkey(cursor, key, size);
 }
 
-/* A cursor that finds no record is at its end; scan_next returns that. */
+/* If a cursor finds no record it is at its end, which scan_next returns. */
 static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
@@ -285,7 +286,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	return NB_OK;
 }
 
-/* A callback cannot fail: scan_next looks at the flag. */
+/* A callback cannot fail; scan_next checks is_out_of_memory. */
 static const char *
 read_record(const char *key, size_t key_size, const char *value, size_t value_size,
 	size_t *size, void *to)
@@ -298,7 +299,7 @@ read_record(const char *key, size_t key_size, const char *value, size_t value_si
 	return KCVISNOP;
 }
 
-/* kccuraccept() steps forward by itself. */
+/* kccuraccept() steps forward itself. */
 static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
@@ -330,7 +331,7 @@ scan_close(struct nb_session *session)
 EXECUTE_AND_MERGE(
 	*session->db->engine, session->db->is_in_transaction || session->db->is_read_only)
 
-/* --- the tables: of each type one without transactions, and one with them --- */
+/* --- the engine's tables: for each type without and with transactions --- */
 
 #define FOR(types, type, what, otherwise) ((BIT(type) & (types)) != 0 ? (what) : (otherwise))
 #define CAPS(type) \

@@ -2,13 +2,13 @@
 /*
  * LevelDB through its C API.
  *
- * - A write(2) puts each write into the log before it is acknowledged: sync=0 is durability
+ * - write(2) adds each write to the log before it is acknowledged: sync=0 is durability
  *   'process', sync=1 (fdatasync of the log) 'commit'. The log cannot be turned off.
- * - leveldb_get() copies the value twice, into a std::string and into memory from malloc(),
- *   which release frees. The C API has no cheaper way.
- * - leveldb_compact_range() returns nothing and does not wait for the compactions that its own
- *   output requires. flush waits for them, and gets errors by an empty write, which fails
- *   after any error in the background.
+ * - leveldb_get() copies the value twice: into a std::string and into memory from malloc(),
+ *   which release frees. The C API has no cheaper function.
+ * - leveldb_compact_range() returns nothing and does not wait for the compactions that its
+ *   own output requires. flush waits for them, and detects errors with an empty write, which
+ *   fails after any background error.
  */
 #include <leveldb/c.h>
 
@@ -22,15 +22,15 @@ enum { LEVEL0_FILES_MAX = 4 };         /* kL0_CompactionTrigger */
 #define LEVEL1_BYTES_MAX (10ull << 20) /* each further level: ten times as much */
 
 /*
- * LevelDB states no limits, and cuts a length at 32 bits without a word. These are
- * ours: any block made of such records can be kept in 32 bits.
+ * LevelDB documents no limits, and silently truncates lengths to 32 bits. With these limits
+ * of mininb, any block of such records has a 32-bit size.
  */
 #define KEY_SIZE_MAX (64ull << 20)
 #define VALUE_SIZE_MAX (1ull << 30)
 
 /*
- * LevelDB pulls some values silently into a range (SanitizeOptions in
- * db_impl.cc); min and max are that range, so that such a value is refused.
+ * LevelDB silently moves some values into a range (SanitizeOptions in db_impl.cc). min and
+ * max are that range, so that such values are rejected.
  */
 #define OPTIONS(X) \
 	X(WRITE_BUFFER, BYTES, "write_buffer", "4MiB", 64 << 10, 1 << 30, \
@@ -65,13 +65,13 @@ struct nb_db {
 	leveldb_options_t *options;
 	leveldb_readoptions_t *read_options;
 	leveldb_writeoptions_t *write_options;
-	leveldb_cache_t *cache;         /* NULL: LevelDB's own, of 8 MiB */
+	leveldb_cache_t *cache;         /* NULL: LevelDB's default of 8 MiB */
 	leveldb_filterpolicy_t *filter; /* NULL: none */
 };
 
 struct nb_session {
 	struct nb_db *db;
-	char *loan; /* of get, from LevelDB's malloc() */
+	char *loan; /* value of get, from LevelDB's malloc() */
 	leveldb_writebatch_t *batch;
 	struct lsm_scan scan;
 };
@@ -115,7 +115,7 @@ settings_create(struct nb_db *db, const struct nb_open_args *args)
 	leveldb_writeoptions_set_sync(db->write_options, args->durability == NB_DUR_COMMIT);
 }
 
-/* Only when the database is closed: it uses the cache and the filter to its end. */
+/* Call it after closing the database, which uses the cache and the filter to the end. */
 static void
 settings_destroy(struct nb_db *db)
 {
@@ -190,7 +190,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	if (error != NULL)
 		return lsm_outcome(db->host, "leveldb_get", error);
 	if (data == NULL)
-		return NB_NOT_FOUND; /* an empty value has an address */
+		return NB_NOT_FOUND; /* an empty value has a non-NULL address */
 	session->loan = data;
 	*value = (struct nb_slice){data, size};
 	return NB_OK;
@@ -213,7 +213,7 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 	return lsm_outcome(db->host, "leveldb_put", error);
 }
 
-/* Writes a tombstone and does not look whether there is something to remove. */
+/* Writes a tombstone without checking whether the key exists. */
 static int
 del(struct nb_session *session, struct nb_slice key)
 {
@@ -223,7 +223,7 @@ del(struct nb_session *session, struct nb_slice key)
 	return lsm_outcome(db->host, "leveldb_delete", error);
 }
 
-/* A batch is one log record, so it is atomic in any case. */
+/* A batch is one log record, so it is always atomic. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -236,7 +236,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 
 /* --- scans --- */
 
-/* A seek finds the first key that is not below `from`. */
+/* leveldb_iter_seek() finds the first key >= from; this needs the last key <= from. */
 static void
 seek_backward(leveldb_iterator_t *iterator, const char *from, size_t from_size)
 {
@@ -271,9 +271,9 @@ scan_close(struct nb_session *session)
 	return lsm_scan_close(&session->scan, session->db->host);
 }
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
-/* A write of nothing: it fails where the background has failed. */
+/* Write an empty batch, which fails if background work has failed. */
 static int
 background_outcome(struct nb_db *db, const char *call)
 {
@@ -285,9 +285,9 @@ background_outcome(struct nb_db *db, const char *call)
 }
 
 /*
- * Whether a level holds more than LevelDB lets it, by the list of table files:
- * a line "--- level 1 ---", then a line " number:bytes['first' .. 'last']" for
- * each file, keys escaped.
+ * Whether a level exceeds LevelDB's limit, according to the list of table files: a line "---
+ * level 1 ---", then for each file a line " number:bytes['first' .. 'last']" with escaped
+ * keys.
  */
 static bool
 is_compaction_due(struct nb_db *db)
@@ -317,7 +317,7 @@ is_compaction_due(struct nb_db *db)
 	return is_due;
 }
 
-/* Writes the memtable out first, whatever the range is, and waits for that. */
+/* Compaction first writes the memtable, whatever the range is, and waits for it. */
 static int
 compact(struct nb_db *db, const char *from, const char *to)
 {
@@ -339,12 +339,12 @@ flush(struct nb_db *db, uint32_t upto)
 	return rc;
 }
 
-/* An open replays the log, so the log is what has to be emptied. */
+/* An open replays the log, so the log must be emptied. */
 CHECKPOINT_BY_FLUSH(flush)
 
 /*
- * leveldb.stats is a table with a line for each level that is in use; its
- * figures are rounded to whole units, and what is emitted is their sum.
+ * leveldb.stats is a table with a line for each level in use. Its figures are rounded to
+ * whole units; the emitted values are their sums.
  */
 static void
 emit_compactions(struct nb_db *db, nb_stat_emit emit, void *to)
@@ -366,8 +366,8 @@ emit_compactions(struct nb_db *db, nb_stat_emit emit, void *to)
 	char *at = text == NULL ? NULL : strstr(text, heading);
 
 	if (at == NULL)
-		goto free_text; /* another LevelDB, which prints another table */
-	at = strchr(at + strlen(heading), '\n'); /* past the rule, "-----" */
+		goto free_text;                  /* another LevelDB with another table format */
+	at = strchr(at + strlen(heading), '\n'); /* skip the rule, "-----" */
 	for (int row = 0; at != NULL && row < LSM_LEVELS; row++) {
 		strtoull(at, &at, 10); /* the level */
 		for (int i = 0; i < COLUMNS; i++)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keys and values as parameters of statements, and as columns of their rows.
+ * Binding of keys and values to statements, and reading of columns from rows.
  *
- * Bytes are not copied when they are bound (SQLITE_STATIC), except where a scan begins. A
- * binding outlives its call, but is bound anew before it is read again.
+ * Bytes are bound without a copy (SQLITE_STATIC), except at the beginning of a scan. A
+ * binding outlives its call, but is replaced before it is read again.
  */
 #include "session.h"
 
 #define SIGN (UINT64_C(1) << 63)
 
-/* An address even for nothing, or NULL would be bound, the value of SQL. */
+/* The address must not be NULL even for size 0: that would bind the SQL value NULL. */
 static int
 bind_column(sqlite3_stmt *statement, int at, const struct nb_column *column,
 	struct nb_slice part, bool is_key, sqlite3_destructor_type copies)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a database of SQLite is set up and written out.
+ * Settings and flushing of an SQLite database.
  *
- * - The database has a connection beside those of the sessions, for flush and checkpoint.
- * - WAL with synchronous=NORMAL is 'periodic': SQLite syncs the log before it copies it into the
- *   database, whenever it has grown by wal_autocheckpoint pages. Without such checkpoints the
- *   level is refused.
- * - With journal=delete and synchronous=FULL the unlink of the journal is not synced, so power
- *   loss may undo a commit. EXTRA syncs the directory, so 'commit' is EXTRA there.
- * - on_busy() waits for a lock, up to busy_timeout, and counts.
+ * - The database has a separate connection for flush and checkpoint, in addition to the
+ *   sessions'.
+ * - WAL with synchronous=NORMAL is 'periodic'. Whenever the log has grown by
+ *   wal_autocheckpoint pages, SQLite syncs it and then copies it into the database. Without
+ *   such checkpoints this level is rejected.
+ * - With journal=delete and synchronous=FULL the unlink of the journal is not synced, so
+ *   power loss may undo a commit. EXTRA syncs the directory, so 'commit' uses EXTRA there.
+ * - on_busy() waits for a lock, up to busy_timeout, and counts the waits.
  */
 #include "database.h"
 
@@ -17,7 +18,7 @@
 enum {
 	PRAGMA_SIZE = 128,
 	FIRST_WAIT_NS = 50000,
-	WAIT_DOUBLINGS = 7 /* so a wait is of 6.4 ms at most */
+	WAIT_DOUBLINGS = 7 /* a wait takes at most 6.4 ms */
 };
 
 const char *const database_journals[] = {
@@ -69,7 +70,7 @@ database_failure(const struct nb_host *host, sqlite3 *base, const char *call, in
 }
 
 /*
- * Called by SQLite on the thread that waits, with the number of waits before: 50 us, then
+ * SQLite calls this on the waiting thread, with the number of previous waits: 50 us, then
  * twice as long each time. SQLite's own handler begins with a whole millisecond.
  */
 static int
@@ -90,7 +91,7 @@ on_busy(void *arg, int waits)
 
 /* --- connections --- */
 
-/* PRAGMA `text`, and the first column of its answer. */
+/* Execute PRAGMA `text`, and return the first column of its answer. */
 static int
 pragma(struct nb_db *db, sqlite3 *base, char answer[PRAGMA_SIZE], const char *fmt, ...)
 {
@@ -111,7 +112,7 @@ pragma(struct nb_db *db, sqlite3 *base, char answer[PRAGMA_SIZE], const char *fm
 	return error == SQLITE_OK ? NB_OK : database_failure(db->host, base, text, error);
 }
 
-/* SQLite does not fail where it cannot do what a pragma says, it answers otherwise. */
+/* If SQLite cannot set a value, the pragma does not fail but answers with another value. */
 static int
 pragma_exactly(struct nb_db *db, sqlite3 *base, const char *name, const char *value)
 {
@@ -123,7 +124,7 @@ pragma_exactly(struct nb_db *db, sqlite3 *base, const char *name, const char *va
 		value, answer[0] != '\0' ? answer : "nothing");
 }
 
-/* That of the file when reading only: it is wal or not. */
+/* Set the journal mode. When reading only, check that it is wal, or is not wal, as requested. */
 static int
 set_journal(struct nb_db *db, sqlite3 *base)
 {
@@ -173,7 +174,7 @@ set_all(struct nb_db *db, sqlite3 *base, const char *synchronous)
 {
 	const struct nb_option_value *value = db->options;
 	char answer[PRAGMA_SIZE];
-	int rc = set_page_size(db, base); /* before there is a page */
+	int rc = set_page_size(db, base); /* before the first page exists */
 	if (rc == NB_OK)
 		rc = set_journal(db, base);
 	if (rc == NB_OK)
@@ -197,7 +198,7 @@ database_connect(sqlite3 **out, struct nb_db *db, int flags, const char *synchro
 	int rc = NB_OK;
 	if (error != SQLITE_OK) {
 		rc = database_failure(db->host, base, "sqlite3_open_v2", error);
-		goto close_base; /* there is one even then */
+		goto close_base; /* base exists even after a failure */
 	}
 	if (!db->is_read_only && sqlite3_db_readonly(base, "main") == 1) {
 		rc = db->host->fail(NB_FAIL, "data.db can be opened for reading only");
@@ -287,8 +288,7 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	db->is_read_only = (args->flags & NB_OPEN_READ_ONLY) != 0;
 	rc = find_database(db, args);
 	bool is_to_create = (args->flags & NB_OPEN_CREATE) != 0;
-	if (rc ==
-		NB_OK) /* this connection syncs: it writes only what a flush is to make safe */
+	if (rc == NB_OK) /* a connection that syncs: it writes only for flush */
 		rc = database_connect(
 			&db->base, db, is_to_create ? SQLITE_OPEN_CREATE : 0, "FULL");
 	if (rc != NB_OK)
@@ -307,7 +307,7 @@ free_db:
 	return rc;
 }
 
-/* The last connection copies the log into the database and removes it. */
+/* Closing the last connection copies the log into the database and removes the log. */
 int
 database_close(struct nb_db *db)
 {
@@ -320,9 +320,9 @@ database_close(struct nb_db *db)
 	return rc;
 }
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
-/* SQLITE_FCNTL_FILE_POINTER or _JOURNAL_POINTER; the latter is the log's with WAL. */
+/* Sync the file of SQLITE_FCNTL_FILE_POINTER, or of _JOURNAL_POINTER: with WAL, the log. */
 static int
 sync_file(struct nb_db *db, int which, const char *name)
 {
@@ -335,7 +335,7 @@ sync_file(struct nb_db *db, int which, const char *name)
 		: db->host->fail(NB_FAIL, "syncing the %s: %s", name, sqlite3_errstr(error));
 }
 
-/* Another process that reads or writes all the time can keep this from being done. */
+/* Another process that permanently reads or writes can prevent the copy. */
 static int
 copy_log(struct nb_db *db)
 {
@@ -349,7 +349,7 @@ copy_log(struct nb_db *db)
 		: database_failure(db->host, db->base, "sqlite3_wal_checkpoint_v2", error);
 }
 
-/* What was written without a sync may be in the log, or already copied from it. */
+/* Unsynced writes may be in the log, or already copied from it. */
 static int
 sync_all(struct nb_db *db)
 {
@@ -370,7 +370,7 @@ database_flush(struct nb_db *db, uint32_t upto)
 	return copy_log(db);
 }
 
-/* An open of a log reads it all. */
+/* An open must read the entire log. */
 int
 database_checkpoint(struct nb_db *db)
 {

@@ -2,8 +2,8 @@
 #ifndef SQLITE_DATABASE_H
 #define SQLITE_DATABASE_H
 /**
- * A database as a whole and the connections to it: what the options make of them,
- * opening, closing and writing out. schema.c has its tables, sqlite.c reads and writes records.
+ * A database as a whole and the connections to it: options, opening, closing and flushing.
+ * schema.c contains its tables, sqlite.c reads and writes records.
  */
 #include "../common/database.h"
 #include "../common/sql.h"
@@ -31,19 +31,19 @@ enum {
 	PUT,
 	INSERT,
 	DEL,
-	MERGE,    /* only of tables whose values are a counter */
+	MERGE,    /* only for tables whose values are counters */
 	SCAN_ALL, /* + SCAN_* */
 	SCAN_FROM = SCAN_ALL + 4,
-	SCAN_BEYOND = SCAN_FROM + 4, /* without the key it begins with */
+	SCAN_BEYOND = SCAN_FROM + 4, /* excludes the first key */
 	STATEMENTS = SCAN_BEYOND + 4
 };
 
-/** A table with its text. */
+/** A table with its SQL text. */
 struct table {
 	const struct nb_table *of;
 	char *definition;
-	char *texts[STATEMENTS]; /* NULL: it has no such statement */
-	bool is_plain_key;       /* the bytes of a key are its one column */
+	char *texts[STATEMENTS]; /* NULL: no such statement */
+	bool is_plain_key;       /* a key is a single column of bytes */
 	bool is_plain_value;     /* likewise */
 };
 
@@ -55,11 +55,11 @@ struct nb_db {
 	uint64_t cache_bytes; /* of each session; 0: SQLite's default */
 	const char *synchronous;
 	bool is_read_only;
-	uint64_t busy_waits;       /* atomic, as the next ones */
-	uint64_t counts[COUNTERS]; /* of all sessions, as of when they were last published */
+	uint64_t busy_waits;       /* atomic, like `counts` */
+	uint64_t counts[COUNTERS]; /* totals of all sessions, as last published */
 	struct table tables[SQL_TABLES_MAX];
 	uint32_t table_count;
-	uint32_t by_prefix[SQL_TABLES_MAX]; /* numbers of tables in the order of their keys */
+	uint32_t by_prefix[SQL_TABLES_MAX]; /* table numbers in key order */
 	char path[FILE_PATH_SIZE];
 };
 
@@ -67,8 +67,8 @@ enum journal
 database_journal(const struct nb_option_value *values);
 
 /**
- * Make the texts of the job's tables, and with `is_to_create` the tables. A table that is not
- * there, or has other columns, is a failure. schema_free() also after one.
+ * Make the SQL text of the job's tables and, with `is_to_create`, the tables. A table that
+ * is missing or has other columns is a failure. Call schema_free() even after a failure.
  */
 int
 schema_open(struct nb_db *db, const struct nb_open_args *args, bool is_to_create);
@@ -76,19 +76,19 @@ schema_open(struct nb_db *db, const struct nb_open_args *args, bool is_to_create
 void
 schema_free(struct nb_db *db);
 
-/** The rows of a table. */
+/** Count the rows of a table. */
 int
 schema_count(struct nb_db *db, uint32_t table, uint64_t *rows);
 
-/** A failure of SQLite's, in its words. */
+/** Fail with SQLite's error text. */
 int
 database_failure(const struct nb_host *host, sqlite3 *base, const char *call, int error);
 
-/** The error is that a lock was not given. */
+/** Whether the error means that a lock was not granted. */
 bool
 database_is_locked(int error);
 
-/** A connection, with SQLite's flags for it. If it fails there is nothing to close. */
+/** Open a connection with SQLite's `flags`. A failed one needs no close. */
 int
 database_connect(sqlite3 **out, struct nb_db *db, int flags, const char *synchronous);
 

@@ -2,8 +2,8 @@
 /*
  * Scans: the rows of a SELECT of each table, in the order of the tables' prefixes.
  *
- * SQLite ends the snapshot of a statement with its last row, so a scan of several tables is in
- * a transaction that reads.
+ * The snapshot of a statement ends with its last row, so a scan of several tables uses a
+ * read transaction.
  */
 #include "session.h"
 
@@ -20,7 +20,7 @@ is_down(const struct scan *scan)
 	return (scan->bits & SCAN_DOWN) != 0;
 }
 
-/* Use this statement of the table at hand. */
+/* Select a statement of the current table. */
 static sqlite3_stmt *
 choose(struct nb_session *session, uint32_t first)
 {
@@ -29,7 +29,7 @@ choose(struct nb_session *session, uint32_t first)
 	return scan->statement = session->statements[table][first + scan->bits];
 }
 
-/* From a key in the table at hand, which may be too short, or too long, to be one of it. */
+/* Begin at a key in the current table. It may be too short or too long for a key of the table. */
 static int
 begin_within(struct nb_session *session, struct nb_slice from)
 {
@@ -40,19 +40,19 @@ begin_within(struct nb_session *session, struct nb_slice from)
 	if (!buffer_reserve(&scan->key, fixed))
 		return session->db->host->fail(NB_FAIL, "out of memory");
 	int how = sql_pad_key(of, key, 0, scan->key.data, parts);
-	/* A shorter one is below all keys that it begins, a longer one above. */
+	/* A shorter key is below all keys that begin with it, a longer one above. */
 	bool is_beyond = is_down(scan) ? how < 0 : how > 0;
 	if (how < 0)
 		key = (struct nb_slice){scan->key.data, fixed};
 	else if (how > 0)
 		key.size = fixed;
-	/* Copied: it is looked at when the first record is asked for. */
+	/* Copied, because the first scan_next() reads it. */
 	int error = columns_bind(choose(session, is_beyond ? SCAN_BEYOND : SCAN_FROM), 1,
 		of->key_columns, of->key_column_count, key, true, SQLITE_TRANSIENT);
 	return session_outcome(session, "SELECT", error);
 }
 
-/* The first table that may have keys from `from` on. */
+/* Begin in the first table that may have keys from `from` on. */
 static int
 begin(struct nb_session *session, struct nb_slice from)
 {
@@ -74,7 +74,7 @@ begin(struct nb_session *session, struct nb_slice from)
 	return NB_OK;
 }
 
-/* Go to the next table, if there is one. */
+/* Go to the next table, if any. */
 static void
 go_on(struct nb_session *session)
 {
@@ -103,7 +103,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	return begin(session, args->from);
 }
 
-/* The row at hand. */
+/* Return the current row. */
 static int
 take(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
@@ -133,7 +133,7 @@ take(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 	return is_done ? NB_OK : session->db->host->fail(NB_FAIL, "out of memory");
 }
 
-/* After the last row a further step would begin anew, so the statement is let go of. */
+/* A step after the last row would restart the statement, so it is dropped. */
 int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {

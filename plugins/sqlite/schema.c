@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tables of a database and the statements of each. A job without tables has one, `records`.
+ * The tables of a database and their statements. A job without tables has one table,
+ * `records`.
  *
- * - A number of a key is an INTEGER with its sign bit flipped, because integers are signed and
- *   the order of the bytes is not. A number of a value is the INTEGER of the same 64 bits.
- * - A key of one number is the rowid, a B-tree whose rows are in its leaves. Other tables are
- *   WITHOUT ROWID: their primary key is the B-tree, not an index beside it.
- * - A database that was made with other columns is found by the text of its definition, which
- *   SQLite keeps.
+ * - A number in a key is an INTEGER with the sign bit flipped, because integers are signed
+ *   and byte order is not. A number in a value is the INTEGER with the same 64 bits.
+ * - A key of one number is the rowid, whose B-tree contains the rows in its leaves. Other
+ *   tables are WITHOUT ROWID: their primary key is the B-tree itself, not an additional
+ *   index.
+ * - SQLite keeps the text of each definition. A database with other columns is detected by
+ *   comparing it.
  */
 #include "database.h"
 
 /*
- * In a text:
+ * Placeholders in a template:
  *   %T the table       %K columns of the key, %D descending     %k their parameters
  *   %V of the value    %p parameters of key and value           %= the key is its parameters
  *   %C the value's first column
@@ -100,7 +102,7 @@ add_one(struct buffer *text, const struct nb_table *of, char which)
 	}
 }
 
-/* To be freed; NULL: out of memory. */
+/* Returns a text that the caller frees; NULL: out of memory. */
 static char *
 expand(const struct nb_table *of, const char *template)
 {
@@ -126,7 +128,7 @@ define_columns(struct buffer *text, const struct nb_column *columns, uint32_t co
 	return is_done;
 }
 
-/* As SQLite keeps it. */
+/* The definition in the form that SQLite keeps. */
 static char *
 define(const struct nb_table *of)
 {
@@ -170,7 +172,7 @@ make_texts(struct table *table, const struct nb_table *of)
 	return is_done;
 }
 
-/* The definition that the database has: a row, or none. */
+/* Compare the table's definition in the database; the query returns one row or none. */
 static int
 check_table(struct nb_db *db, const struct table *table)
 {

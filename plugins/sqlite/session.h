@@ -2,20 +2,20 @@
 #ifndef SQLITE_SESSION_H
 #define SQLITE_SESSION_H
 /**
- * A session: a connection with each statement of each table prepared once. sqlite.c has its
- * records and transactions, scan.c its scans, columns.c binds keys and values.
+ * A session: a connection with all statements of all tables prepared. sqlite.c contains
+ * records and transactions, scan.c scans; columns.c binds keys and values.
  */
 #include "database.h"
 
-/** The statements that are of no table. */
+/** Statements that do not belong to a table. */
 enum { BEGIN_WRITE, BEGIN_READ, COMMIT, ROLLBACK, TXN_STATEMENTS };
 
-/** The scan that is open. */
+/** The open scan. */
 struct scan {
 	sqlite3_stmt *statement; /* NULL: at its end */
 	uint32_t bits;           /* SCAN_KEYS, SCAN_DOWN */
 	uint32_t place;          /* of its table in by_prefix */
-	bool has_txn;            /* begun for it */
+	bool has_txn;            /* the scan has begun a transaction */
 	struct buffer key, value;
 };
 
@@ -24,36 +24,36 @@ struct nb_session {
 	sqlite3 *base;
 	sqlite3_stmt *statements[SQL_TABLES_MAX][STATEMENTS];
 	sqlite3_stmt *txn[TXN_STATEMENTS];
-	sqlite3_stmt *lent; /* whose row get lends */
+	sqlite3_stmt *lent; /* statement whose row get lends */
 	struct scan scan;
-	struct buffer value; /* what get lends of several columns */
-	struct buffer kept;  /* what the gets of an execute lend */
+	struct buffer value; /* a value of several columns that get lends */
+	struct buffer kept;  /* values that execute lends */
 	bool is_in_transaction;
 	uint32_t calls;
 };
 
-/** Run to its end a statement that gives no rows: SQLite's error. */
+/** Execute a statement that returns no rows. Returns SQLite's error. */
 int
 session_run(sqlite3_stmt *statement);
 
-/** The answer to a statement's error. A lock that was not granted undoes the transaction. */
+/** Convert a statement's error to an answer. A lock that was not granted ends the transaction. */
 int
 session_outcome(struct nb_session *session, const char *call, int error);
 
-/** Count a call, and now and then publish the counters. */
+/** Count a call, and publish the counters from time to time. */
 void
 session_called(struct nb_session *session);
 
-/** Bind the columns from parameter `at` on; SQLITE_MISMATCH: the bytes do not fit them. */
+/** Bind columns from parameter `at` on. Returns SQLITE_MISMATCH if the bytes do not fit. */
 int
 columns_bind(sqlite3_stmt *statement, int at, const struct nb_column *columns, uint32_t count,
 	struct nb_slice bytes, bool is_key, sqlite3_destructor_type copies);
 
-/** The bytes of column `at` of the row, as long as the row is. */
+/** The bytes of column `at`, valid as long as the row. */
 struct nb_slice
 columns_plain(sqlite3_stmt *statement, int at);
 
-/** Append the bytes of the columns from `at` on. False: out of memory. */
+/** Append the bytes of the columns from `at` on. Returns false if out of memory. */
 bool
 columns_add(struct buffer *to, sqlite3_stmt *statement, int at, const struct nb_column *columns,
 	uint32_t count, bool is_key);

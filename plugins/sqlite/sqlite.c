@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SQLite: each table is a B-tree that is ordered by its key. database.c opens the connections,
- * schema.c has the tables.
+ * SQLite: each table is a B-tree ordered by its key. database.c opens connections, schema.c
+ * contains the tables.
  *
  * - A session is a connection without SQLite's mutex, with each statement prepared once.
- * - A loan is a row of a statement that is not reset: it holds a read transaction. SQLite has
- *   copied the value from its page by then, so it is not zero-copy.
- * - journal decides the durability levels, and journal=off cannot undo anything. So each
- *   journal has a table here.
+ * - A loan is a row of a statement that has not been reset, which holds a read transaction.
+ *   SQLite has copied the value from its page by then, so it is not zero-copy.
+ * - The journal determines the durability levels, and journal=off cannot undo anything. So
+ *   there is an engine table for each journal.
  * - SQLite waits up to busy_timeout for a lock; then the answer is NB_CONFLICT.
  */
 #include "session.h"
@@ -15,8 +15,8 @@
 #include "../common/execute.h"
 
 /*
- * SQLite limits a row, key and value and a head, to 1,000,000,000 bytes. The division is
- * ours: any key with any value.
+ * SQLite limits a row (key, value and header) to 1,000,000,000 bytes. The plugin splits this
+ * so that any key can have any value.
  */
 #define KEY_SIZE_MAX (64ull << 20)
 #define VALUE_SIZE_MAX (1000000000ull - KEY_SIZE_MAX - 32)
@@ -25,13 +25,16 @@ enum { PUBLISH_EVERY = 1024 };
 
 static const char *const txn_texts[TXN_STATEMENTS] = {
 	[BEGIN_WRITE] =
-		"BEGIN IMMEDIATE", /* or a conflict would show only at the first write */
+		"BEGIN IMMEDIATE", /* otherwise only the first write would detect a conflict */
 	[BEGIN_READ] = "BEGIN",
 	[COMMIT] = "COMMIT",
 	[ROLLBACK] = "ROLLBACK",
 };
 
-/* Of a connection, by sqlite3_db_status(), which only its own thread may call. */
+/*
+ * Counters of a connection from sqlite3_db_status(), which only the connection's thread may
+ * call.
+ */
 static const struct {
 	int op;
 	const char *name;
@@ -62,7 +65,7 @@ abort_txn(struct nb_session *session)
 {
 	session->is_in_transaction = false;
 	if (sqlite3_get_autocommit(session->base) != 0)
-		return; /* some errors have done it */
+		return; /* some errors roll back */
 	session_run(session->txn[ROLLBACK]);
 }
 
@@ -94,7 +97,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	return database_open(out, args);
 }
 
-/* Add what this connection has counted since to the counts of all. */
+/* Add this connection's new counts to the totals. */
 static void
 publish(struct nb_session *session)
 {
@@ -147,7 +150,7 @@ finalize_all(struct nb_session *session)
 		sqlite3_finalize(session->txn[i]);
 }
 
-/* The function add_u64 of MERGE, for two numbers, or for two of 8 bytes. */
+/* The SQL function add_u64 of MERGE, for two integers or two values of 8 bytes. */
 static void
 add_u64(sqlite3_context *context, int count, sqlite3_value **values)
 {
@@ -197,7 +200,7 @@ session_close(struct nb_session *session)
 	const struct nb_host *host = session->db->host;
 	publish(session);
 	finalize_all(session);
-	int error = sqlite3_close(session->base); /* rolls back what was begun */
+	int error = sqlite3_close(session->base); /* rolls back an open transaction */
 	int rc = error == SQLITE_OK
 		? NB_OK
 		: database_failure(host, session->base, "sqlite3_close", error);
@@ -211,7 +214,7 @@ session_close(struct nb_session *session)
 
 /* --- records --- */
 
-/* The number of the key's table; negative: it has none. */
+/* The number of the key's table; negative: none. */
 static int
 table_of(const struct nb_db *db, struct nb_slice key)
 {
@@ -344,7 +347,7 @@ commit(struct nb_session *session)
 	return rc;
 }
 
-/* Inside the transaction that was begun; undone alone if it fails. */
+/* A batch inside an open transaction; if it fails, only the batch is rolled back. */
 static int
 batch_within(struct nb_session *session, const struct nb_write *writes, size_t count)
 {
@@ -353,7 +356,7 @@ batch_within(struct nb_session *session, const struct nb_write *writes, size_t c
 		return session_outcome(session, "SAVEPOINT", error);
 	int rc = write_each(session, writes, count, put, del);
 	if (rc == NB_CONFLICT)
-		return rc; /* all is undone */
+		return rc; /* everything is rolled back */
 	if (rc != NB_OK)
 		sqlite3_exec(session->base, "ROLLBACK TO batch", NULL, NULL, NULL);
 	error = sqlite3_exec(session->base, "RELEASE batch", NULL, NULL, NULL);
@@ -376,7 +379,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	if (rc == NB_OK)
 		return commit(session);
 	if (rc != NB_CONFLICT && is_final)
-		commit(session); /* ROLLBACK would leave a broken database */
+		commit(session); /* ROLLBACK would corrupt the database */
 	else if (rc != NB_CONFLICT)
 		abort_txn(session);
 	return rc;
@@ -411,7 +414,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	emit_size(db, "-wal", "log_size", emit, to);
 }
 
-/* What holds for every journal. */
+/* Common to all journals. */
 #define TABLE \
 	ENGINE_BASE("sqlite"), .summary = "B-tree of SQLite, a table of keys and values", \
 			       .licence = "blessing", .home = "https://www.sqlite.org", \
@@ -436,7 +439,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 			.auto_durability = NB_DUR_PROCESS \
 	}
 
-/* By the journal. With that in memory a transaction that a kill cuts short stays in part. */
+/* Engine tables by journal. With the memory journal, a kill can leave part of a transaction. */
 static const struct nb_engine engines[OFF + 1] = {
 	[WAL] = {ATOMIC,
 		.durabilities = NB_DUR_BIT(NB_DUR_PROCESS) | NB_DUR_BIT(NB_DUR_PERIODIC) |

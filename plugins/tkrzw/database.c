@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A database of Tkrzw as a whole: opening, closing, writing out and counters.
+ * A Tkrzw database as a whole: opening, closing, flushing and counters.
  *
- * - 'commit' is what Tkrzw calls ACID mode: records are only appended, and each write is
- *   followed by tkrzw_dbm_synchronize(hard). That leaves a head on the disk that says "closed",
- *   so after power loss Tkrzw would not look for half-written records. A file beside the
- *   database says that it is open; an open that finds it restores the last synchronization.
- * - Tkrzw writes the head of a new file last, and opens none without. So a database is made
- *   under another name and renamed.
+ * - 'commit' is Tkrzw's ACID mode: records are only appended, and
+ *   tkrzw_dbm_synchronize(hard) follows each write. This leaves a header on the disk that
+ *   says "closed", so after power loss Tkrzw would not look for partial records. A marker
+ *   file beside the database shows that it is open. An open that finds the marker restores
+ *   the last synchronization.
+ * - Tkrzw writes the header of a new file last, and cannot open a file without one. So a
+ *   database is created under another name and renamed.
  */
 #include "tkrzw.h"
 
@@ -72,8 +73,8 @@ sync_name(const struct nb_host *host, const char *path)
 }
 
 /*
- * Remove what a crash has left of a restoration: Tkrzw would open it. A tree's restoration makes
- * a second file.
+ * Remove the leftovers of an interrupted restoration, which Tkrzw would open. The
+ * restoration of a tree creates a second file.
  */
 static bool
 clear_restored(const struct nb_db *db, const char *restored)
@@ -88,7 +89,7 @@ clear_restored(const struct nb_db *db, const char *restored)
 	return true;
 }
 
-/* Newer versions take the key of an encrypted database, too. */
+/* Newer versions also take the key of an encrypted database. */
 #ifdef TKRZW_RESTORE_TAKES_KEY
 #define RESTORE_DATABASE(from, to, class) tkrzw_dbm_restore_database(from, to, class, 0, NULL)
 #else
@@ -96,8 +97,9 @@ clear_restored(const struct nb_db *db, const char *restored)
 #endif
 
 /*
- * The database was open at 'commit' when its process, or the machine, went down: back to
- * the last tkrzw_dbm_synchronize(). Tkrzw would wait for a lock here, so ask before.
+ * The database was open at 'commit' when its process or the machine failed: restore the
+ * state of the last tkrzw_dbm_synchronize(). Tkrzw would wait for a lock here, so check the
+ * lock first.
  */
 static int
 restore(struct nb_db *db)
@@ -130,7 +132,7 @@ restore(struct nb_db *db)
 	return rc;
 }
 
-/* Mark on storage whether the database is open at 'commit'. */
+/* Record on storage whether the database is open at 'commit'. */
 static int
 mark(struct nb_db *db, bool is_open)
 {
@@ -144,7 +146,7 @@ mark(struct nb_db *db, bool is_open)
 	return sync_name(db->host, db->directory);
 }
 
-/* Refuse a directory with another type's file. */
+/* Reject a directory with a file of another type. */
 static int
 check_type(struct nb_db *db)
 {
@@ -167,7 +169,7 @@ static int
 open_failure(struct nb_db *db, const struct nb_open_args *args)
 {
 	const char *text = tkrzw_get_last_status_message();
-	/* EAGAIN or EACCES, as the system likes. */
+	/* EAGAIN or EACCES, depending on the system. */
 	if (text != NULL && strstr(text, "fcntl-lock") != NULL)
 		return db->host->fail(
 			NB_FAIL, "another process has %s open (%s)", db->file, text);
@@ -178,7 +180,7 @@ open_failure(struct nb_db *db, const struct nb_open_args *args)
 	return database_failure(db->host, "tkrzw_dbm_open");
 }
 
-/* Make the file under another name, so that it is whole or not there. */
+/* Create the file under another name, so that it is complete or missing. */
 static int
 make(struct nb_db *db, const char *params)
 {
@@ -310,9 +312,9 @@ database_close(struct nb_db *db)
 	return rc;
 }
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
-/* A hard synchronization of file=pos-* is sync_file_range(2): it is not for good. */
+/* With file=pos-*, a hard synchronization is sync_file_range(2), which is not durable. */
 int
 database_flush(struct nb_db *db, uint32_t upto)
 {
@@ -323,7 +325,7 @@ database_flush(struct nb_db *db, uint32_t upto)
 	if (rc == NB_OK && upto == NB_SETTLE_COMPACT && tkrzw_dbm_should_be_rebuilt(db->base) &&
 		!tkrzw_dbm_rebuild(db->base, "sync_hard=true"))
 		rc = database_failure(db->host, "tkrzw_dbm_rebuild");
-	/* Of a skip list and of what was rebuilt the name is new, too. */
+	/* The file of a skip list, or of a rebuilt database, has also been renamed. */
 	return rc == NB_OK ? sync_name(db->host, db->directory) : rc;
 }
 

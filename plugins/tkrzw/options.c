@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options, and the string of parameters that Tkrzw opens a database with.
+ * The options, and the parameter string with which Tkrzw opens a database.
  *
- * Tkrzw silently ignores what the class does not know, and what differs from an existing
- * database. Both are refused here. The expected number of records and the size of the cache
- * become parameters, too.
+ * Tkrzw silently ignores parameters that the class does not have or that differ from an
+ * existing database. The plugin rejects both. The expected number of records and the cache
+ * size become parameters, too.
  */
 #include "tkrzw.h"
 
 #define IN_FILES (1u << HASH | 1u << TREE | 1u << SKIP)
 #define ON_HASH (1u << HASH | 1u << TREE) /* the pages of a tree are records of a hash */
 
-/* Of FILE_CLASS, UPDATE_MODE and RESTORE_MODE. */
+/* Values of FILE_CLASS, UPDATE_MODE and RESTORE_MODE. */
 enum { MMAP_PARA, MMAP_ATOM, POS_PARA, POS_ATOM };
 enum { IN_PLACE, APPENDING };
 enum { RESTORE_DEFAULT };
 
-/* How Tkrzw gets an option: see options_write(); as a parameter; and a database keeps it. */
+/*
+ * How Tkrzw gets an option: OTHER: see options_write(); PARAM: as a parameter; KEPT: as a
+ * parameter that a database keeps.
+ */
 enum { OTHER, PARAM, KEPT };
 
 /*
- * Only the type has a default here: Tkrzw gets only the options that are given. One that the type
- * does not have is refused. Tkrzw would silently change a value outside min and max.
+ * Only the type has a default here: Tkrzw gets only the given options. An option that the
+ * type does not have is rejected. Tkrzw would silently change values outside min and max.
  */
 #define OPTIONS(X) \
 	X(TYPE, ~0u, OTHER, CHOICE, "type", "hash", \
@@ -83,13 +86,13 @@ enum { OTHER, PARAM, KEPT };
 enum { OPTIONS(OPTION_ID) OPTION_COUNT };
 
 static const struct {
-	uint32_t types; /* that have the option */
+	uint32_t types; /* types that have the option */
 	int how;        /* OTHER, ... */
 } tunings[] = {OPTIONS(OPTION_TUNING)};
 
 const struct nb_option options_table[] = {OPTIONS(OPTION_OF) NB_OPTION_END};
 
-/* --- what is asked for, and its check --- */
+/* --- the requested options and their check --- */
 
 static bool
 is_on(const struct nb_option_value *value)
@@ -142,7 +145,7 @@ options_check(const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/* --- what to open: a string of parameters --- */
+/* --- the parameter string --- */
 
 struct params {
 	char *text;
@@ -158,7 +161,7 @@ static void NB_PRINTF(2, 3) add(struct params *params, const char *fmt, ...)
 	va_end(args);
 }
 
-/* The word of a choice, in `word`. */
+/* Copy the word of a choice to `word`. */
 static const char *
 choice(char word[32], const char *choices, uint64_t index)
 {
@@ -177,7 +180,7 @@ typed(char word[32], const struct nb_option *option, const struct nb_option_valu
 	return word;
 }
 
-/* The expected number of records, where Tkrzw's default would be too small for it. */
+/* Pass the expected number of records if Tkrzw's default is too small for it. */
 static void
 add_size_hint(struct params *params, const struct nb_open_args *args, enum type type)
 {
@@ -186,14 +189,14 @@ add_size_hint(struct params *params, const struct nb_open_args *args, enum type 
 	bool has_buckets = (tunings[NUM_BUCKETS].types & 1u << type) != 0 && type != TREE;
 	if (has_buckets && value[NUM_BUCKETS].is_set == 0 && args->records > buckets_default)
 		add(params, ",num_buckets=%llu", (unsigned long long)args->records);
-	/* Shared out among 32 parts, which do not fill alike: an eighth more. */
+	/* 32 parts share the capacity unevenly, so add an eighth. */
 	if (type == CACHE && value[CAP_REC_NUM].is_set == 0 &&
 		args->records > records_default / 8 * 7)
 		add(params, ",cap_rec_num=%llu",
 			(unsigned long long)(args->records + args->records / 8));
 }
 
-/* What the engine may keep in memory. */
+/* Pass the amount of memory that the engine may use for caching. */
 static void
 add_cache(struct params *params, const struct nb_open_args *args, enum type type)
 {
@@ -244,12 +247,12 @@ options_write(char text[PARAMS_SIZE], const struct nb_open_args *args)
 			is_commit ? "true" : "false");
 }
 
-/* --- a database that is there --- */
+/* --- an existing database --- */
 
 struct wanted {
 	const struct nb_open_args *args;
-	const char *name; /* the option that the database has otherwise */
-	char value[32];   /* and how */
+	const char *name; /* the option with another value in the database */
+	char value[32];   /* that value */
 };
 
 /* Tkrzw returns "in-place" for "in_place". */
@@ -261,7 +264,7 @@ is_same_word(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* A property that is fixed in an existing database, and not as it was typed. */
+/* Whether an existing database keeps this property with another value than the given one. */
 static bool
 is_otherwise(void *to, const char *name, const char *value)
 {
@@ -283,7 +286,7 @@ is_otherwise(void *to, const char *name, const char *value)
 		wanted->name = name = options_table[i].name;
 		if (i != NUM_BUCKETS)
 			return !is_same_word(value, typed(word, &options_table[i], &all[i]));
-		/* The next prime: gaps between those below 2^40 are below 1000. */
+		/* Rounded up to a prime: gaps between primes below 2^40 are below 1000. */
 		uint64_t buckets = strtoull(value, NULL, 10);
 		return buckets < all[i].u64 || buckets - all[i].u64 >= 1000;
 	}

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tkrzw through its C API: tables, sessions, records and scans.
+ * Tkrzw through its C API: engine tables, sessions, records and scans.
  *
- * - `type` is a class of Tkrzw; each has a table here (nb_engine.variant).
+ * - `type` selects a class of Tkrzw; each has an engine table (nb_engine.variant).
  * - get copies the value inside tkrzw_dbm_process() into the session's buffer.
  *   tkrzw_dbm_get() would copy twice and call malloc().
- * - A skip list shows writes only after tkrzw_dbm_synchronize(), which rewrites the whole file.
- *   So the first read after a write synchronizes.
+ * - A skip list shows writes only after tkrzw_dbm_synchronize(), which rewrites the whole
+ *   file. So the first read after a write synchronizes.
  * - 'commit' is a hard synchronization after each write; see database.c. 'process' is not
- *   offered: after a kill Tkrzw reads the records one after another, and drops all behind a
- *   half-written one if no whole record begins in the next 1000 alignments.
+ *   offered. After a kill, Tkrzw reads the records in sequence. It drops all records after a
+ *   partial one unless a complete record begins in the next 1000 alignments.
  */
 #include "tkrzw.h"
 
 /*
- * A hash table in a file takes a longer key (MAX_KEY_SIZE in tkrzw_dbm_hash_impl.h), and
- * then cannot read the record. The bytes of a record, and those of a page of a tree, are
- * counted in an int32_t: two of the longest are still counted rightly in one page.
+ * A hash table in a file accepts longer keys (MAX_KEY_SIZE in tkrzw_dbm_hash_impl.h), but
+ * then cannot read the record. The sizes of a record and of a tree page are int32_t: two
+ * records of maximum size in one page do not overflow it.
  */
 #define KEY_SIZE_MAX ((8 << 20) - 1)
 #define VALUE_SIZE_MAX (512 << 20)
@@ -30,13 +30,13 @@ struct lookup {
 
 struct nb_session {
 	struct nb_db *db;
-	struct buffer value, key; /* what get and scan lend */
+	struct buffer value, key; /* the value and key that get and scans lend */
 	int answer;               /* of the callback that fills them */
 	TkrzwDBMIter *iterator;
 	uint32_t scan_flags;
 	bool is_fresh; /* scan_next has not returned the iterator's record yet */
 	bool is_over;
-	struct buffer pairs, lookups; /* arrays of batch and multi_get */
+	struct buffer pairs, lookups; /* arrays for batch and multi_get */
 };
 
 static const char *
@@ -72,7 +72,7 @@ session_close(struct nb_session *session)
 
 /* --- records --- */
 
-/* What the callbacks below return: the record stays as it is. */
+/* The callbacks below return TKRZW_REC_PROC_NOOP: the record is not changed. */
 static const char *
 lend(void *arg, const char *key, int32_t key_size, const char *value, int32_t value_size,
 	int32_t *new_size)
@@ -86,14 +86,14 @@ lend(void *arg, const char *key, int32_t key_size, const char *value, int32_t va
 	return TKRZW_REC_PROC_NOOP;
 }
 
-/* Before a read: what was written must be there. */
+/* Before a read: make previous writes visible. */
 static int
 show_writes(struct nb_db *db)
 {
 	return db->is_dirty ? database_synchronize(db, false) : NB_OK;
 }
 
-/* After a write. */
+/* After a write: mark a skip list as changed; at 'commit', synchronize. */
 static int
 acknowledge(struct nb_db *db)
 {
@@ -142,7 +142,7 @@ del(struct nb_session *session, struct nb_slice key)
 	return database_failure(db->host, "tkrzw_dbm_remove");
 }
 
-/* What becomes of the record: arg is a struct nb_write. */
+/* Return the new state of the record. arg: a struct nb_write. */
 static const char *
 replace(void *arg, const char *key, int32_t key_size, const char *value, int32_t value_size,
 	int32_t *new_size)
@@ -154,7 +154,7 @@ replace(void *arg, const char *key, int32_t key_size, const char *value, int32_t
 	return address(write->value);
 }
 
-/* tkrzw_dbm_remove() would not see what waits to be synchronized, and leave it. */
+/* tkrzw_dbm_remove() would not see unsynchronized records, and leave them. */
 static int
 skip_del(struct nb_session *session, struct nb_slice key)
 {
@@ -175,7 +175,7 @@ reserve_pairs(struct nb_session *session, size_t count)
 	return (void *)session->pairs.data;
 }
 
-/* All locks that it needs are taken before the first write, but a failure undoes nothing. */
+/* Takes all locks before the first write, but a failure does not undo earlier writes. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -195,7 +195,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 	return acknowledge(db);
 }
 
-/* As lend, but appends to the values of the keys before it. */
+/* Like lend(), but appends to the values of the previous keys. */
 static const char *
 collect(void *arg, const char *key, int32_t key_size, const char *value, int32_t value_size,
 	int32_t *new_size)
@@ -303,7 +303,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	return rc;
 }
 
-/* The last call of the iterator has failed: at the end, or because of something. */
+/* The iterator's last call has failed: at the end, or with an error. */
 static int
 scan_end(struct nb_session *session, const char *call)
 {
@@ -330,7 +330,7 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 		return scan_end(session, "tkrzw_dbm_iter_next");
 	session->is_fresh = false;
 	while (!tkrzw_dbm_iter_process(session->iterator, tell, session, false)) {
-		/* At the end. Or, without an order, on a record that someone has deleted. */
+		/* At the end. Or, if unordered, on a record that another session has deleted. */
 		int rc = scan_end(session, "tkrzw_dbm_iter_process");
 		if (rc != NB_NOT_FOUND || database_types[session->db->type].is_ordered)
 			return rc;
@@ -353,7 +353,7 @@ scan_close(struct nb_session *session)
 	return NB_OK;
 }
 
-/* --- the tables --- */
+/* --- the engine's tables --- */
 
 #define TABLE(what, its_caps, levels, ...) \
 	{ \

@@ -2,8 +2,8 @@
 #ifndef TKRZW_H
 #define TKRZW_H
 /**
- * What the three parts of the plugin share: options.c knows what the options make of
- * a database, database.c has it as a whole, tkrzw.c what is done with its records.
+ * Declarations that this plugin's files share: options.c processes options, database.c
+ * contains operations on the whole database, tkrzw.c operations on records.
  */
 #include "../common/database.h"
 
@@ -25,9 +25,9 @@ struct nb_db {
 	bool is_writable;
 	bool is_commit;
 	bool is_positional;
-	bool is_dirty; /* a skip list has writes that reads do not see yet */
-	char *file;    /* path of the database's file; NULL: in memory */
-	char *marker;  /* path; NULL: not at commit */
+	bool is_dirty; /* a skip list has writes that are not visible to reads yet */
+	char *file;    /* path of the database file; NULL: in memory */
+	char *marker;  /* path; NULL: not at 'commit' */
 	char *directory;
 };
 
@@ -35,44 +35,47 @@ struct nb_db {
 
 extern const struct nb_option options_table[];
 
-/** Of the string of parameters: 1 KiB is enough for all of them with their longest values. */
+/** Size of the parameter string: 1 KiB holds all parameters with their longest values. */
 enum { PARAMS_SIZE = 1024 };
 
 enum type
 options_type(const struct nb_option_value *value);
 
-/** The file is read and written by pread(2) and pwrite(2), and not mapped. */
+/** Whether the file is accessed with pread(2) and pwrite(2) instead of a mapping. */
 bool
 options_are_positional(const struct nb_option_value *value);
 
-/** Else what is acknowledged at 'commit' would not be safe: durability can be 'none' only. */
+/**
+ * Whether acknowledged writes at 'commit' are durable. If not, only durability 'none' is
+ * offered.
+ */
 bool
 options_are_strong(const struct nb_option_value *value);
 
-/** Refuse what would be ignored. */
+/** Reject options that would be ignored. */
 int
 options_check(const struct nb_open_args *args);
 
-/** What to open: a string of parameters for tkrzw_dbm_open(). */
+/** Write the parameter string for tkrzw_dbm_open(). */
 void
 options_write(char params[PARAMS_SIZE], const struct nb_open_args *args);
 
-/** Refuse a database that was made otherwise than the options say. */
+/** Reject a database whose settings differ from the options. */
 int
 options_check_existing(TkrzwDBM *base, const struct nb_open_args *args);
 
 /* --- database.c --- */
 
-/** The last call has failed. */
+/** Report the failure of the last call. */
 int
 database_failure(const struct nb_host *host, const char *call);
 
-/** Each property of the database, until `take` says that it is enough. */
+/** Call `take` for each property of the database until it returns true. */
 bool
 database_inspect(
 	TkrzwDBM *base, bool (*take)(void *to, const char *name, const char *value), void *to);
 
-/** Write out; of a skip list, keep the last version of each key. */
+/** Synchronize the database; for a skip list, keep the last version of each key. */
 int
 database_synchronize(struct nb_db *db, bool is_hard);
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tokyo Cabinet: its B+ tree (tcbdb.h) or its hash table (tchdb.h); each has a table here.
+ * Tokyo Cabinet: its B+ tree (tcbdb.h) or its hash table (tchdb.h). Each has an engine
+ * table.
  *
  * - The pages of the tree are records of a hash table, tree->hdb, so both have the same
  *   settings and error codes.
- * - Nothing is written ahead, and an open repairs nothing: the only level is 'none'.
- * - A transaction belongs to the database, not to a session, so none is offered.
- * - The locks of the hash table are enabled for several sessions. Those of the tree do not
- *   protect it: readers, who share its lock, record the way they took, and a later split of a
- *   page follows it. So the tree has one session, which borrows values from its cache.
- * - The first xmsiz bytes of the file are mapped, and a full disk there is a SIGBUS. open checks
- *   that they fit but does not reserve them, so that filling the file is measured.
- * - Tokyo Cabinet takes a pwrite(2) that fails for done. The file then has a hole, or ends
- *   before its records do; flush and close look for that.
+ * - It has no write-ahead log, and an open repairs nothing: the only level is 'none'.
+ * - A transaction belongs to the database, not to a session, so the plugin offers none.
+ * - The hash table's locks are enabled for several sessions. The tree's locks do not protect
+ *   it. Readers, which share the lock, record their path, and a later split of a page
+ *   follows it. So the tree has one session, which borrows values from its cache.
+ * - The first xmsiz bytes of the file are mapped, where a full disk causes SIGBUS. open
+ *   checks that they fit, but does not reserve them, so that filling the file is measured.
+ * - Tokyo Cabinet treats a failed pwrite(2) as done. The file then has a hole, or is too
+ *   short for its records; flush and close check this.
  */
 #include "../common/plugin.h"
 
@@ -20,8 +21,8 @@
 #include <tchdb.h>
 
 /*
- * Sizes are int, doubled and added up without a check. These are ours: pages and
- * buffers of a few such records stay below.
+ * Sizes are int, and Tokyo Cabinet doubles and adds them without a check. With these limits
+ * of mininb, pages and buffers of a few such records do not overflow.
  */
 #define KEY_SIZE_MAX (64 << 20)
 #define VALUE_SIZE_MAX (256 << 20)
@@ -32,7 +33,7 @@ enum { TREE, HASH, TYPES }; /* in the order of the option's choices */
 
 static const char *const files[TYPES] = {[TREE] = "data.tcb", [HASH] = "data.tch"};
 
-/* Defaults are Tokyo Cabinet's own, except for the type. It raises a value below min to min. */
+/* Defaults are Tokyo Cabinet's, except for the type. It raises values below min to min. */
 #define OPTIONS(X) \
 	X(TYPE, CHOICE, "type", "btree", "btree|hash", "B+ tree or hash table") \
 	X(BNUM, U64, "bnum", NULL, "buckets", 1, 1ull << 32, \
@@ -60,18 +61,19 @@ enum { OPTIONS(OPTION_ID) OPTION_COUNT };
 static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 static const uint32_t hash_only = 1u << RCNUM;
 static const uint32_t tree_only = 1u << LMEMB | 1u << NMEMB | 1u << LCNUM | 1u << NCNUM;
-static const uint8_t compressions[] = {0, HDBTDEFLATE, HDBTBZIP, HDBTTCBS}; /* as BDBT... */
+static const uint8_t compressions[] = {
+	0, HDBTDEFLATE, HDBTBZIP, HDBTTCBS}; /* equal to BDBT... */
 
 struct nb_db {
 	const struct nb_host *host;
 	TCBDB *tree;       /* NULL: hash */
-	TCHDB *hash;       /* the tree's own, or itself */
+	TCHDB *hash;       /* the tree's hash table, or the database itself */
 	size_t value_size; /* of the workload, a hint */
 };
 
 struct nb_session {
 	struct nb_db *db;
-	struct buffer buffer; /* hash: what get lends */
+	struct buffer buffer; /* hash: the value that get lends */
 	BDBCUR *cursor;       /* of a scan */
 	bool is_backward;
 	bool is_there; /* scan_next has not returned the cursor's record yet */
@@ -93,7 +95,7 @@ variant(const struct nb_option_value *value)
 
 /* --- errors --- */
 
-/* Tokyo Cabinet keeps the system call that failed; errno mostly has the reason. */
+/* Tokyo Cabinet reports the failed system call; errno usually contains the reason. */
 static int
 fail(struct nb_db *db, const char *call)
 {
@@ -104,7 +106,7 @@ fail(struct nb_db *db, const char *call)
 		is_system ? ": " : "", is_system ? strerror(reason) : "");
 }
 
-/* `code` is an error that means `answer` and is not a failure. */
+/* The error `code` is the answer `answer`, not a failure. */
 static int
 outcome_or(struct nb_db *db, const char *call, bool is_done, int code, int answer)
 {
@@ -159,7 +161,7 @@ flags_of(const struct nb_option_value *value)
 	return value[LARGE].is_set && value[LARGE].u64 != 0 ? flags | HDBTLARGE : flags;
 }
 
-/* Where 0 or -1 stands for the default. */
+/* 0 or -1 select the default. */
 static bool
 tune(struct nb_db *db, const struct nb_option_value *value)
 {
@@ -180,7 +182,7 @@ tune(struct nb_db *db, const struct nb_option_value *value)
 		tchdbsetdfunit(db->hash, (int32_t)number_or(&value[DFUNIT], 0));
 }
 
-/* An existing database silently keeps what it was made with. */
+/* An existing database silently keeps the settings of its creation. */
 static int
 check_kept(struct nb_db *db, const struct nb_option_value *value)
 {
@@ -210,7 +212,7 @@ check_kept(struct nb_db *db, const struct nb_option_value *value)
 static int
 mode_of(const struct nb_open_args *args)
 {
-	/* As BDBO...; another process's lock is a failure, not a wait. */
+	/* Equal to BDBO...; fail instead of waiting for another process's lock. */
 	if ((args->flags & NB_OPEN_READ_ONLY) != 0)
 		return HDBOREADER | HDBOLCKNB;
 	return HDBOWRITER | HDBOLCKNB | ((args->flags & NB_OPEN_CREATE) != 0 ? HDBOCREAT : 0);
@@ -220,7 +222,7 @@ static void
 discard(struct nb_db *db)
 {
 	if (db->tree != NULL)
-		tcbdbdel(db->tree); /* and its hash table; closes it if it is open */
+		tcbdbdel(db->tree); /* frees its hash table as well, and closes an open tree */
 	else
 		tchdbdel(db->hash);
 	free(db);
@@ -269,7 +271,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/* Whether all records that were written are in the file, past what is mapped. */
+/* Check that the file contains all written records beyond the mapped part. */
 static int
 check_written(struct nb_db *db, const char *call)
 {
@@ -278,9 +280,9 @@ check_written(struct nb_db *db, const char *call)
 	uint64_t from = hash->frec > hash->xmsiz ? hash->frec : hash->xmsiz;
 	if (from >= end)
 		return NB_OK;
-	off_t hole = lseek(hash->fd, (off_t)from, SEEK_HOLE); /* or the end */
+	off_t hole = lseek(hash->fd, (off_t)from, SEEK_HOLE); /* or the end of the file */
 	if (hole < 0 ? errno != ENXIO : (uint64_t)hole >= end)
-		return NB_OK; /* also where holes cannot be looked for */
+		return NB_OK; /* also if the file system cannot report holes */
 	return db->host->fail(NB_FAIL,
 		"%s: a part of the file was not written; is the disk full, or its quota reached?",
 		call);
@@ -314,7 +316,7 @@ session_close(struct nb_session *session)
 
 /* --- records --- */
 
-/* put, insert and del of either type, whose calls differ in their names only. */
+/* put, insert and del for both types, whose calls differ only in their names. */
 #define WRITES(type, base, call) \
 	static int type##_put( \
 		struct nb_session *session, struct nb_slice key, struct nb_slice value) \
@@ -355,7 +357,10 @@ tree_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value
 	return outcome_or(db, "tcbdbget3", value->data != NULL, TCENOREC, NB_NOT_FOUND);
 }
 
-/* tchdbget3() cuts a value that is too long without a word: a full buffer is asked about. */
+/*
+ * tchdbget3() silently truncates a too long value, so a full buffer requires a check of the
+ * size.
+ */
 static int
 hash_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
@@ -404,7 +409,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	return NB_OK;
 }
 
-/* The cursor is moved only when the next record is wanted, so what it lends stays. */
+/* Move the cursor only when the next record is requested, so that the lent one remains. */
 static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
@@ -433,7 +438,7 @@ scan_close(struct nb_session *session)
 	return NB_OK;
 }
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
 static int
 flush(struct nb_db *db, uint32_t upto)
@@ -446,10 +451,10 @@ flush(struct nb_db *db, uint32_t upto)
 	return is_done ? check_written(db, "sync") : fail(db, "sync");
 }
 
-/* An open reads what is in the file, and no more. */
+/* An open reads only the file, and needs no recovery. */
 CHECKPOINT_BY_FLUSH(flush)
 
-/* Reads single words, also where a lone session of the hash table has set no locks. */
+/* Reads single words, which is safe even if a single session of the hash table uses no locks. */
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {

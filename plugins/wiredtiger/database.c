@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a database of WiredTiger is set up, settled and closed.
+ * Opening, settling and closing a WiredTiger database.
  *
- * - With transaction_sync method=none a commit writes the log by write(2) before it returns:
- *   durability 'process'. If it were not enabled, records would wait in memory for up to 50 ms.
- *   'periodic' adds a checkpoint every so often, which syncs the log and all files. 'commit' is
- *   method=dsync: with fsync a commit that changes to the next log file syncs that one, and
- *   returns before another thread has synced its own (__wt_log_release, 3.2.1).
- * - With the log off ('none') WiredTiger ignores a log that a crash has left, so it is recovered
- *   first. A recovery also ignores the log that follows a checkpoint of a run without one, so
- *   an open with the log on begins with a checkpoint.
- * - WiredTiger ignores settings of a table that exists. A different setting is refused.
- * - Its messages come through a handler, on the thread that caused them or on its own threads,
- *   where they may explain a later failure of a call.
+ * - With transaction_sync method=none, a commit writes the log with write(2) before it
+ *   returns: durability 'process'. If transaction_sync were disabled, records would wait in
+ *   memory for up to 50 ms. 'periodic' adds regular checkpoints, which sync the log and all
+ *   files. 'commit' is method=dsync. With fsync, a commit that switches to the next log file
+ *   syncs only that file, and returns before another thread has synced the previous one
+ *   (__wt_log_release, 3.2.1).
+ * - With the log off ('none'), WiredTiger ignores a log that a crash has left, so the plugin
+ *   recovers it first. A recovery also ignores the log after a checkpoint of a run without
+ *   one, so an open with the log on begins with a checkpoint.
+ * - WiredTiger ignores settings for an existing table. The plugin rejects different
+ *   settings.
+ * - WiredTiger passes messages to a handler, on the thread that caused them or on its own
+ *   threads. There they may explain a later failure of a call.
  */
 #include "database.h"
 
@@ -21,15 +23,19 @@
 
 enum {
 	CONFIG_SIZE = 2048,
-	BLOCK_SIZE = 4096,    /* allocation_size, WiredTiger's default */
-	INNER_SESSIONS = 100, /* of threads that evict, checkpoint, log, merge; and ours */
+	BLOCK_SIZE = 4096, /* allocation_size, WiredTiger's default */
+	INNER_SESSIONS =
+		100, /* for eviction, checkpoint, log and merge threads, and for the plugin */
 	SECOND_NS = 1000000000,
 	PERIOD_S = 60 /* of checkpoints at durability 'periodic' */
 };
 
-enum { NO_COMPRESSION, SNAPPY, ZLIB }; /* COMPRESSION */
+enum { NO_COMPRESSION, SNAPPY, ZLIB }; /* choices of COMPRESSION */
 
-/* The calls go through tables of functions, laid out by the header: both must agree. */
+/*
+ * Calls go through function tables whose layout the header defines, so the versions must
+ * match.
+ */
 #define TEXT_OF(x) #x
 #define NUMBER(x) TEXT_OF(x)
 #define WT_VERSION \
@@ -53,7 +59,7 @@ version(void)
 
 static _Thread_local char thread_told[TEXT_SIZE]; /* the last message of this thread */
 
-/* The text follows the time and the thread: "[1573:24][17:0x7f], WT_CURSOR.insert: ...". */
+/* Skip the time and thread in "[1573:24][17:0x7f], WT_CURSOR.insert: ...". */
 static const char *
 message_text(const char *message)
 {
@@ -89,7 +95,7 @@ on_progress(
 	return 0;
 }
 
-/* After a log write that failed, later calls wait for it without an end. */
+/* After a failed log write, later calls wait for it forever. */
 static bool
 is_fatal(int error)
 {
@@ -101,7 +107,7 @@ int
 database_failure(struct nb_db *db, const char *call, int error)
 {
 	char told[TEXT_SIZE];
-	/* After a panic the first message of any thread has the cause. */
+	/* After a panic, the first message of any thread contains the cause. */
 	pthread_mutex_lock(&db->lock);
 	db->is_broken = db->is_broken || is_fatal(error);
 	bool is_own = thread_told[0] != '\0' && error != WT_PANIC;
@@ -120,7 +126,7 @@ database_message_drop(void)
 
 /* --- open and close --- */
 
-/* Append to a configuration, which always fits. */
+/* Append to a configuration, which has room for everything. */
 static void NB_PRINTF(2, 3) config_add(char *config, const char *fmt, ...)
 {
 	size_t at = strlen(config);
@@ -143,7 +149,10 @@ has_file(const char *path, const char *prefix)
 	return is_there;
 }
 
-/* The last file that WiredTiger makes of a database; WiredTiger.turtle.set may come before. */
+/*
+ * WiredTiger.turtle is the last file that WiredTiger creates; WiredTiger.turtle.set may
+ * precede it.
+ */
 static bool
 is_made(const char *path)
 {
@@ -155,7 +164,7 @@ is_made(const char *path)
 static const char *const extension_names[] = {
 	"libwiredtiger_snappy.so", "libwiredtiger_zlib.so"};
 
-/* Load all, since it is not known yet which one the table needs. */
+/* Load all, because the table's compressor is not known yet. */
 static void
 extensions_load(struct nb_db *db)
 {
@@ -188,7 +197,7 @@ connection_open(struct nb_db *db, const struct nb_open_args *args, int log)
 	if (value[CHECKPOINT_INTERVAL].is_set != 0)
 		period_s = value[CHECKPOINT_INTERVAL].u64 / SECOND_NS;
 	config_add(config, "create=%d,", (args->flags & NB_OPEN_CREATE) != 0);
-	/* Ignore files and variables that the result would not show. */
+	/* Ignore configuration files and variables, which the result would not show. */
 	config_add(config, "config_base=false,use_environment=false,");
 	config_add(config, "session_max=%u,", args->sessions + INNER_SESSIONS);
 	config_add(config, "statistics=(fast),extensions=[%s],", db->extension_list);
@@ -234,9 +243,9 @@ is_locked(int dir)
 }
 
 /*
- * WiredTiger neither makes nor opens a database if WiredTiger.turtle alone is missing. If a crash
- * has left it so, without a log and a table, it has no data: remove it, unless another process
- * that is making it has locked it.
+ * If only WiredTiger.turtle is missing, WiredTiger neither creates nor opens a database. A
+ * crash may leave this state. Without a log and a table the database has no data: remove it,
+ * unless another process that is creating it holds the lock.
  */
 static void
 clear_unmade(const char *path)
@@ -254,9 +263,9 @@ clear_unmade(const char *path)
 }
 
 /*
- * A database that needs recovery cannot be opened read-only: WiredTiger returns WT_RUN_RECOVERY,
- * or WT_PANIC if its log is in the way. With type=lsm, which has no file records.wt, a read-only
- * close would leak the tree.
+ * A database that needs recovery cannot be opened read-only: WiredTiger returns
+ * WT_RUN_RECOVERY, or WT_PANIC if its log interferes. With type=lsm, which has no file
+ * records.wt, a read-only close would leak the tree.
  */
 static int
 base_open(struct nb_db *db, const struct nb_open_args *args)
@@ -281,13 +290,13 @@ base_open(struct nb_db *db, const struct nb_open_args *args)
 
 /* --- the table --- */
 
-/* What of the options a table is made with, and keeps: "leaf_page_max=32768". */
+/* Options that a table keeps from its creation, as settings: "leaf_page_max=32768". */
 static const struct {
 	uint32_t option;
 	uint32_t is_of_lsm;
 	const char *key;
-	const char *texts[3]; /* of a choice; else the number */
-	uint64_t def;         /* WiredTiger's own */
+	const char *texts[3]; /* the texts of a choice; else the value is a number */
+	uint64_t def;         /* WiredTiger's default */
 } properties[] = {
 	{COMPRESSION, 0, "block_compressor", {"none", "snappy", "zlib"}, 0},
 	{LEAF_PAGE_MAX, 0, "leaf_page_max", {NULL}, 32 << 10},
@@ -327,7 +336,7 @@ table_create(struct nb_db *db, const struct nb_option_value *values)
 		db, "WT_SESSION.create", db->session->create(db->session, db->uri, config));
 }
 
-/* Whether one of the settings, which stand between commas and brackets, is `property`. */
+/* Whether `property` is one of the settings, which commas and brackets delimit. */
 static bool
 has_property(const char *config, const char *property)
 {
@@ -340,8 +349,8 @@ has_property(const char *config, const char *property)
 }
 
 /*
- * Compare the table, whose settings are `config`, with the options that are given. Writing to an
- * LSM tree needs type=lsm, because its sizes are limited (see variant).
+ * Compare the table, whose settings are `config`, with the given options. Writing to an LSM
+ * tree requires type=lsm, because its sizes are limited (see variant).
  */
 static int
 table_check(struct nb_db *db, const char *config, const struct nb_open_args *args)
@@ -364,7 +373,7 @@ table_check(struct nb_db *db, const char *config, const struct nb_open_args *arg
 	return NB_OK;
 }
 
-/* Find the table, which sets db->uri, and compare; or make it. */
+/* Find the table, set db->uri and compare the settings; or create it. */
 static int
 table_open(struct nb_db *db, const struct nb_open_args *args)
 {
@@ -392,7 +401,7 @@ table_open(struct nb_db *db, const struct nb_open_args *args)
 	return rc;
 }
 
-/* A forced checkpoint of the open table, so that recovery reads the log from here on. */
+/* Force a checkpoint of the open table, so that recovery reads the log from here on. */
 static int
 log_begin(struct nb_db *db)
 {
@@ -406,7 +415,7 @@ log_begin(struct nb_db *db)
 	return rc;
 }
 
-/* Refuse what WiredTiger lacks or would ignore. */
+/* Reject settings that WiredTiger lacks or would ignore. */
 static int
 check(struct nb_db *db, const struct nb_open_args *args)
 {
@@ -440,7 +449,7 @@ check(struct nb_db *db, const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/* Not if it is broken: its threads are still there, and use it. */
+/* A broken database is not freed: WiredTiger's threads still use it. */
 static void
 db_free(struct nb_db *db)
 {
@@ -493,7 +502,7 @@ free_db:
 	return rc;
 }
 
-/* Writes a checkpoint; it closes what sessions and cursors are open. */
+/* Writes a checkpoint. Also closes open sessions and cursors. */
 int
 database_close(struct nb_db *db)
 {
@@ -505,7 +514,7 @@ database_close(struct nb_db *db)
 	return rc;
 }
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
 int
 database_checkpoint(struct nb_db *db)
@@ -514,7 +523,7 @@ database_checkpoint(struct nb_db *db)
 		db, "WT_SESSION.checkpoint", db->session->checkpoint(db->session, NULL));
 }
 
-/* A B-tree puts off nothing but what a checkpoint writes; the other kind, its merges. */
+/* A B-tree defers only writes, which a checkpoint performs. An LSM tree also defers merges. */
 int
 database_flush(struct nb_db *db, uint32_t upto)
 {
@@ -562,7 +571,7 @@ static const struct {
 	{WT_STAT_CONN_LSM_ROWS_MERGED, "lsm_merged", "records", NB_STAT_COUNTER},
 };
 
-/* reset() is what makes the cursor look again. */
+/* reset() makes the cursor read new values. */
 void
 database_stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {

@@ -2,17 +2,17 @@
 #ifndef WIREDTIGER_DATABASE_H
 #define WIREDTIGER_DATABASE_H
 /**
- * A database as a whole: what the options make of it, opening, closing, settling and
- * counters. wiredtiger.c reads and writes records.
+ * A database as a whole: options, opening, closing, settling and counters. wiredtiger.c
+ * reads and writes records.
  */
 #include "../common/database.h"
 
 #include <wiredtiger.h>
 
-/** Of what is kept of messages and lists. */
+/** Of kept messages and lists. */
 enum { TEXT_SIZE = 512 };
 
-/* Those without a default belong to the table, and are what it was made with. */
+/* Options without a default belong to the table, which keeps them from its creation. */
 #define OPTIONS(X) \
 	X(TYPE, CHOICE, "type", NULL, "btree|lsm", \
 		"what a new table is: a B-tree, if not given, or a tree of trees") \
@@ -37,55 +37,55 @@ enum { TEXT_SIZE = 512 };
 		"threads that write out and drop pages of the cache, at least") \
 	X(EVICTION_THREADS_MAX, U64, "eviction_threads_max", "8", "threads", 1, 20, \
 		"the same, at most") \
-	/* eviction_target, to which it would be lowered */ \
+	/* limited by eviction_target, which would lower it */ \
 	X(EVICTION_DIRTY_TARGET, U64, "eviction_dirty_target", "5", "percent of the cache", 1, \
 		80, "dirty data above which these threads write out") \
-	/* eviction_trigger, likewise */ \
+	/* limited by eviction_trigger, likewise */ \
 	X(EVICTION_DIRTY_TRIGGER, U64, "eviction_dirty_trigger", "20", "percent of the cache", \
 		1, 95, "dirty data above which sessions have to help them") \
 	X(DIRECT_IO, BOOL, "direct_io", "no", "read and write the table past the page cache") \
 	X(MMAP, BOOL, "mmap", "yes", "map the file of a table, and read from that")
 enum { OPTIONS(OPTION_ID) };
 
-/** Of the option `type`. */
+/** Values of the option `type`. */
 enum { BTREE, LSM };
 
 extern const struct nb_option database_options[];
 
-/** nb_db.log */
+/** Values of nb_db.log. */
 enum { LOG_OFF, LOG_ON, LOG_READ_ONLY };
 
 struct nb_db {
-	WT_EVENT_HANDLER handler; /* first, so that a handler is its database */
+	WT_EVENT_HANDLER handler; /* must be first: a handler is cast to its database */
 	const struct nb_host *host;
 	WT_CONNECTION *connection;
-	WT_SESSION *session; /* of the thread of the database */
+	WT_SESSION *session; /* of the database thread */
 	WT_CURSOR *statistics;
 	const char *uri; /* of the table */
 	int log;         /* LOG_OFF, ... */
 	void *extensions[2];
 	char extension_list[TEXT_SIZE];
-	pthread_mutex_t lock; /* of the two below */
-	bool is_broken;       /* a write has failed, so that its close may never return */
+	pthread_mutex_t lock; /* protects is_broken and told */
+	bool is_broken;       /* a write failed, so its close may never return */
 	char told[TEXT_SIZE]; /* the first message of any thread */
 };
 
-/** The version of the library that is loaded. */
+/** The version of the loaded library. */
 const char *
 version(void);
 
-/** The failure of a call of WiredTiger. */
+/** Report a failed WiredTiger call. Returns the failure. */
 int
 database_failure(struct nb_db *db, const char *call, int error);
 
-/** Inline: a success calls nothing. */
+/** Inline: a success makes no call. */
 static inline int
 database_outcome(struct nb_db *db, const char *call, int error)
 {
 	return error == 0 ? NB_OK : database_failure(db, call, error);
 }
 
-/** Drop the last message of this thread, which is not of a failure. */
+/** Discard this thread's last message, which does not belong to a failure. */
 void
 database_message_drop(void);
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * WiredTiger: tables, sessions, records, scans and transactions. database.c opens the database.
+ * WiredTiger: tables, sessions, records, scans and transactions. database.c opens the
+ * database.
  *
- * - A session has two cursors on the records: one that overwrites, and a strict one whose insert
- *   finds duplicates and whose remove finds missing keys.
- * - get lends the page or the update itself. The cursor stays on it and keeps it in the cache
- *   until release resets the cursor.
+ * - A session has two cursors on the records: one that overwrites, and a strict one whose
+ *   insert detects duplicates and whose remove detects missing keys.
+ * - get lends the page or the update itself. The cursor stays on it, which keeps it in the
+ *   cache until release resets the cursor.
  */
 #include "database.h"
 
 #include "../common/execute.h"
 
 /*
- * Any item may have nearly 4 GiB, but what does not fit into the cache several times
- * over is waited for without an end: in a B-tree it fits at once, in the other kind
- * these fit into the smallest cache that it takes.
+ * An item may have nearly 4 GiB. But with type=lsm, WiredTiger waits forever if an item does
+ * not fit into the cache several times. The LSM limits fit into the smallest allowed cache.
+ * A B-tree does not have this problem.
  */
 #define KEY_SIZE_MAX (64ull << 20)
 #define VALUE_SIZE_MAX (1ull << 30)
@@ -24,17 +25,17 @@
 struct nb_session {
 	struct nb_db *db;
 	WT_SESSION *session;
-	WT_CURSOR *cursor; /* overwrite=true; on what is lent, or where a scan is */
+	WT_CURSOR *cursor; /* overwrite=true; on the lent record, or at a scan's position */
 	WT_CURSOR *strict; /* overwrite=false */
 	int (*step)(WT_CURSOR *cursor); /* of the scan: next or prev */
-	int scanned;                    /* what the scan's last move has returned */
-	bool is_fresh;                  /* scan_next has not returned that yet */
-	bool is_scan_txn;               /* the scan has a transaction of its own */
+	int scanned;                    /* result of the scan's last move */
+	bool is_fresh;                  /* scan_next has not returned that result yet */
+	bool is_scan_txn;               /* the scan has its own transaction */
 	bool is_in_txn;
-	struct buffer kept; /* what the gets of an execute lend */
+	struct buffer kept; /* values that execute lends */
 };
 
-/* Of a call on a session, within a transaction or not. A conflict is the end of one. */
+/* The answer of a call on a session, in a transaction or not. A conflict ends the transaction. */
 static int
 answer(struct nb_session *session, const char *call, int error)
 {
@@ -113,7 +114,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	return NB_OK;
 }
 
-/* Releases the page. If WiredTiger has failed as a whole, the next call reports it. */
+/* Release the page. If WiredTiger has failed as a whole, the next call reports it. */
 static void
 release(struct nb_session *session)
 {
@@ -131,7 +132,7 @@ store(struct nb_session *session, struct nb_slice key, struct nb_slice value, WT
 	int error = cursor->insert(cursor);
 	if (error != WT_DUPLICATE_KEY)
 		return answer(session, "WT_CURSOR.insert", error);
-	cursor->reset(cursor); /* the key was the caller's */
+	cursor->reset(cursor); /* drops the reference to the caller's key */
 	return NB_EXISTS;
 }
 
@@ -169,7 +170,7 @@ begin(struct nb_session *session, uint32_t flags)
 	return begin_at(session, "isolation=snapshot");
 }
 
-/* Whatever it answers, the transaction is over. */
+/* The transaction is over, whatever commit_transaction() returns. */
 static int
 commit(struct nb_session *session)
 {
@@ -187,8 +188,8 @@ abort_txn(struct nb_session *session)
 }
 
 /*
- * Without a transaction WiredTiger writes at read-committed, where two inserts of one key at once
- * can both succeed.
+ * Without a transaction WiredTiger writes at read-committed, where two concurrent inserts of
+ * one key can both succeed.
  */
 static int
 insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
@@ -204,7 +205,10 @@ insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 	return rc;
 }
 
-/* One transaction, unless there is one already; single writes know no conflict but it. */
+/*
+ * Execute the batch in the open transaction, or in a new one with the default isolation,
+ * like single writes.
+ */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -222,7 +226,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 
 /* --- scans --- */
 
-/* search_near() stops at either neighbour; a step goes to the one that is wanted. */
+/* search_near() stops at either neighbour; a step moves to the correct one. */
 static int
 scan_seek(struct nb_session *session, struct nb_slice from)
 {
@@ -230,7 +234,7 @@ scan_seek(struct nb_session *session, struct nb_slice from)
 	bool is_backward = session->step == cursor->prev;
 	WT_ITEM item;
 	int exact;
-	/* With type=lsm a step begins at the key of a search that has found nothing. */
+	/* With type=lsm, a step begins at the key of an unsuccessful search. */
 	int error = cursor->reset(cursor);
 	if (error != 0 || from.size == 0)
 		return error != 0 ? error : session->step(cursor);
@@ -242,7 +246,7 @@ scan_seek(struct nb_session *session, struct nb_slice from)
 	return error;
 }
 
-/* In a transaction, so that it sees one version of the data from now on. */
+/* Begin a transaction, so that the scan sees one version of the data from now on. */
 static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
@@ -259,7 +263,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	return NB_OK;
 }
 
-/* After its end a cursor would begin anew. */
+/* A step after the end would restart the cursor. */
 static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
