@@ -2,46 +2,46 @@
 /*
  * Berkeley DB: sessions, records, scans and transactions. environment.c opens the database.
  *
- * - One library contains three products, and `product` selects one: transactions (tds: locks,
- *   log, recovery), one writer beside many readers (cds), or a bare access method for one
- *   thread (ds). Only tds survives a crash, so the others have durability 'none'.
- * - All sessions share one database handle (DB_THREAD). get and scans copy into memory of the
- *   session, because DB_THREAD forbids loans from the handle.
- * - Berkeley DB makes no checkpoint by itself. The session whose write exceeds the limit makes
- *   one during that write.
- * - Any call may return a deadlock. Its transaction can only be aborted, so that is done before
- *   NB_CONFLICT is returned.
+ * - One library contains three products, and `product` selects one: transactions (tds:
+ *   locks, log, recovery), one writer beside many readers (cds), or only an access method
+ *   for one thread (ds). Only tds survives a crash, so the others have durability 'none'.
+ * - All sessions share one database handle (DB_THREAD). get and scans copy into memory of
+ *   the session, because DB_THREAD forbids loans from the handle.
+ * - Berkeley DB does not make checkpoints itself. The session whose write exceeds the limit
+ *   makes one during that write.
+ * - Any call may return a deadlock. Its transaction can only be aborted, so it is aborted
+ *   before NB_CONFLICT is returned.
  */
 #include "environment.h"
 
 #include "../common/execute.h"
 
 /*
- * Berkeley DB has a length in 32 bits, and writes what is long into pages of its own.
- * These are ours: sizes that were tried.
+ * Berkeley DB has 32-bit lengths, and writes long items into separate pages. These limits
+ * are mininb's: tested sizes.
  */
 #define KEY_SIZE_MAX (64ull << 20)
 #define VALUE_SIZE_MAX (1ull << 30)
 
 enum {
-	GROWTH = 4096,            /* of buffers for what is read */
-	CHECKPOINT_STEP = 1 << 20 /* bytes written by a session between looks at the log */
+	GROWTH = 4096,            /* of buffers for read data */
+	CHECKPOINT_STEP = 1 << 20 /* bytes that a session writes between checks of the log */
 };
 
 struct nb_session {
 	struct nb_db *db;
-	DB_TXN *txn; /* NULL: each write commits itself */
-	DBT key;     /* of a call, borrowed */
-	DBT put;     /* its value, likewise */
-	DBT found;   /* the value that get lends; this and the next two are our memory */
+	DB_TXN *txn; /* NULL: each write is its own transaction */
+	DBT key;     /* key of a call, borrowed */
+	DBT put;     /* value of a call, likewise */
+	DBT found; /* the value that get lends; the session owns this memory and that of the next two */
 	DBT scan_key;
 	DBT scan_value;
 	DBC *cursor;
 	uint32_t step; /* DB_NEXT or DB_PREV */
 	bool is_fresh; /* scan_next has not returned the cursor's record yet */
 	bool is_at_end;
-	uint64_t unlooked;  /* bytes written since the log was looked at */
-	struct buffer kept; /* what the gets of an execute lend */
+	uint64_t unlooked;  /* bytes written since the last check of the log */
+	struct buffer kept; /* values that execute lends */
 };
 
 VERSION_BY(db_version)
@@ -54,7 +54,7 @@ abort_txn(struct nb_session *session)
 	session->txn = NULL;
 }
 
-/* The answer of a verb to an error of Berkeley DB. */
+/* Convert a Berkeley DB error to a verb's answer. */
 static int
 outcome(struct nb_session *session, const char *call, int error)
 {
@@ -77,7 +77,7 @@ outcome(struct nb_session *session, const char *call, int error)
 
 /* --- sessions --- */
 
-/* Make room for `size` bytes, which Berkeley DB has set. The content is kept. */
+/* Make room for `size` bytes, as set by Berkeley DB. Keeps the content. */
 static int
 grow(DBT *dbt)
 {
@@ -118,7 +118,7 @@ session_close(struct nb_session *session)
 
 /* --- records --- */
 
-/* `slice` as what is given to a call. A length is 32 bits wide there. */
+/* Pass `slice` as an argument. Lengths are 32 bits wide. */
 static inline void
 lend(DBT *dbt, struct nb_slice slice)
 {
@@ -164,7 +164,7 @@ checkpoint_if_due(struct nb_session *session)
 			  : environment_failure(db->host, "DB_ENV->txn_checkpoint", error);
 }
 
-/* After a write. A look at the log takes its mutex, so that is not done each time. */
+/* After a write. Checking the log takes its mutex, so not each write does it. */
 static inline int
 wrote(struct nb_session *session, const char *call, int error, uint64_t bytes)
 {
@@ -200,9 +200,9 @@ del(struct nb_session *session, struct nb_slice key)
 /* --- transactions --- */
 
 /*
- * With `snapshot` those that only read see what there was at begin and lock nothing. Those that
- * write lock what they read as well: 5.3.28 crashes where a DB_TXN_SNAPSHOT would write a root
- * page that has changed since (__bam_get_root).
+ * With `snapshot`, read-only transactions see the state at begin and lock nothing.
+ * Transactions that write also lock what they read: 5.3.28 crashes if a DB_TXN_SNAPSHOT
+ * writes a root page that has changed since (__bam_get_root).
  */
 static int
 begin(struct nb_session *session, uint32_t flags)
@@ -223,7 +223,7 @@ commit(struct nb_session *session)
 	DB_TXN *txn = session->txn;
 	if (txn == NULL)
 		return NB_CONFLICT;
-	session->txn = NULL; /* commit frees it, whatever it returns */
+	session->txn = NULL; /* commit always frees it */
 	return wrote(session, "DB_TXN->commit", txn->commit(txn, 0), 0);
 }
 
@@ -240,7 +240,7 @@ batch_write(struct nb_session *session, DB_TXN *txn, const struct nb_write *writ
 	return base->put(base, txn, &session->key, &session->put, 0);
 }
 
-/* A transaction, nested if the session has one, so it is atomic in any case. */
+/* A transaction, nested if the session has one, so it is always atomic. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -262,7 +262,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 
 /* --- several steps --- */
 
-/* Two sessions that both lock a page to read it would deadlock when they write it. */
+/* Two sessions that lock a page for reading would deadlock when both write it. */
 static int
 get_for_update(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
@@ -284,7 +284,7 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 	return execute_by(&by, steps, count, flags);
 }
 
-/* Without transactions: a cursor that keeps other writers out (cds), or one alone (ds). */
+/* Without transactions: a cursor excludes other writers (cds), or is the only one (ds). */
 static int
 merge_at(struct nb_session *session, DBC *cursor, struct nb_slice key, uint64_t counter)
 {
@@ -331,8 +331,8 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 /* --- scans --- */
 
 /*
- * Move the cursor and read. With DB_SET_RANGE the key says where to; it is then
- * overwritten by the one found, or if that does not fit only its size is.
+ * Move the cursor and read. With DB_SET_RANGE the key is the target. The found key then
+ * overwrites it; if the found key does not fit, only the size is overwritten.
  */
 static int
 move(struct nb_session *session, uint32_t how)
@@ -353,7 +353,7 @@ move(struct nb_session *session, uint32_t how)
 	}
 }
 
-/* Seek finds the first key that is not below; backward wants the last not above. */
+/* DB_SET_RANGE finds the first key >= from; a backward scan needs the last key <= from. */
 static int
 seek(struct nb_session *session, struct nb_slice from)
 {
@@ -395,7 +395,8 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 		db->base, session->txn, &session->cursor, is_snapshot ? DB_TXN_SNAPSHOT : 0);
 	if (error != 0)
 		return outcome(session, "DB->cursor", error);
-	value->flags = DB_DBT_USERMEM; /* and of keys only, 0 bytes of it: dlen is 0 */
+	value->flags =
+		DB_DBT_USERMEM; /* if only keys are wanted, 0 bytes of the value: dlen is 0 */
 	if ((args->flags & NB_SCAN_KEYS_ONLY) != 0)
 		value->flags |= DB_DBT_PARTIAL;
 	session->step = is_backward ? DB_PREV : DB_NEXT;
@@ -429,12 +430,12 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 	return NB_OK;
 }
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
 /*
- * Pages are split and emptied by the write that does it, so nothing is put off. There
- * is DB->compact, which packs pages fuller than writes leave them: nobody's normal
- * state, and no end of what was measured.
+ * Writes split and empty pages immediately, so no work is deferred. DB->compact would fill
+ * pages more than writes do. This is not the usual state of a database, and not the result
+ * of the measured writes.
  */
 static int
 flush(struct nb_db *db, uint32_t upto)
@@ -451,7 +452,7 @@ checkpoint(struct nb_db *db)
 	return environment_write_out(db, DB_FORCE);
 }
 
-/* The statistics of the files, not of the cache: those would walk all of its pages. */
+/* Statistics of the files. Those of the cache would visit all of its pages. */
 static void
 emit_cache(struct nb_db *db, nb_stat_emit emit, void *to)
 {
@@ -511,7 +512,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 		emit_log(db, emit, to);
 }
 
-/* --- what each type and product can do --- */
+/* --- capabilities of each type and product --- */
 
 #define ALL NB_CAP_PERSISTENT
 #define CONCURRENT (ALL | NB_CAP_CONCURRENT)
@@ -522,7 +523,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 static const struct nb_engine *
 variant(const struct nb_option_value *value);
 
-/* The steps of execute have to know what this type and product can do. */
+/* The steps of execute depend on the capabilities of this type and product. */
 static int
 open_db(struct nb_db **out, const struct nb_open_args *args)
 {
@@ -548,7 +549,7 @@ open_db(struct nb_db **out, const struct nb_open_args *args)
 
 #define WITHOUT(can) ENGINE((can), NB_DUR_BIT(NB_DUR_NONE), NB_DUR_NONE)
 
-/* A scan of cds keeps writers out to its end, so that it sees one version of the data. */
+/* With cds a scan excludes writers until its end, so it sees one version of the data. */
 enum { TDS_SNAPSHOT = DS + 1, TDS_SHARED, TDS_SNAPSHOT_SHARED, PRODUCTS };
 #define PRODUCTS_OF(order, ...) \
 	{ \
@@ -572,7 +573,7 @@ static const struct nb_engine engines[][2][PRODUCTS] = {
 	[TORN_PAGES] = TABLES(NB_DUR_BIT(NB_DUR_NONE), NB_DUR_NONE),
 };
 
-/* snapshot or shared where there are no transactions is refused by open. */
+/* open rejects snapshot or shared without transactions. */
 static const struct nb_engine *
 variant(const struct nb_option_value *value)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How Berkeley DB is set up.
+ * Opening Berkeley DB.
  *
- * - The environment is private unless `shared` is set: its regions are on this process's heap.
- *   Regions in mapped files could end the process with SIGBUS on a full disk, and the kernel
- *   would write them out during the measurement. Nothing in the library keeps a second process
- *   out then, so sharing.c locks the directory.
- * - The log has a directory of its own. If it exists, the database was made with transactions
+ * - The environment is private unless `shared` is set: its regions are on the heap of this
+ *   process. Regions in mapped files could end the process with SIGBUS on a full disk, and
+ *   the kernel would write them during the measurement. The library does not exclude a
+ *   second process then, so sharing.c locks the directory.
+ * - The log has its own directory. If it exists, the database was created with transactions
  *   and must not be written without its log.
- * - A callback gets messages that name the cause, such as the file and errno. Without it they
- *   would go to stderr.
+ * - A callback gets messages that name the cause, such as the file and errno. Without it
+ *   they would go to stderr.
  */
 #include "environment.h"
 
@@ -23,7 +23,7 @@
 
 enum {
 	CACHE_LEAST = 64 << 10,
-	LOCKS = 1 << 16, /* a transaction has up to two for each record that it touches */
+	LOCKS = 1 << 16, /* a transaction has up to two for each record that it accesses */
 	LOCKERS = 1 << 12,
 	TOLD_SIZE = 400
 };
@@ -54,7 +54,7 @@ environment_failure(const struct nb_host *host, const char *call, int error)
 	return rc;
 }
 
-/* --- what is asked for --- */
+/* --- the requested options --- */
 
 static bool
 is_there(const char *directory, const char *name)
@@ -65,7 +65,7 @@ is_there(const char *directory, const char *name)
 	return stat(path, &info) == 0;
 }
 
-/* Refuse what the product lacks, and what Berkeley DB would ignore. */
+/* Reject options that the product lacks or that Berkeley DB would ignore. */
 static int
 check_log_options(const struct nb_open_args *args)
 {
@@ -88,7 +88,8 @@ check_log_options(const struct nb_open_args *args)
 	if (!has_log && value[SHARED].u64 != 0)
 		return host->fail(NB_UNSUPPORTED,
 			"shared=yes needs product=tds: the others cannot recover when one of several processes dies");
-	if (file < 4 * buffer) /* by the manual of DB_ENV->set_lg_max; it does not look */
+	if (file <
+		4 * buffer) /* required by the manual of DB_ENV->set_lg_max, but not checked there */
 		return host->fail(NB_UNSUPPORTED,
 			"log_file, %llu bytes, is less than four times log_buffer, %llu",
 			(unsigned long long)file, (unsigned long long)buffer);
@@ -115,7 +116,7 @@ check_options(const struct nb_open_args *args)
 	return check_log_options(args);
 }
 
-/* Whether there is a database, and of this product. */
+/* Check that the database exists and was made with this product. */
 static int
 check_directory(const struct nb_open_args *args)
 {
@@ -135,8 +136,8 @@ check_directory(const struct nb_open_args *args)
 }
 
 /*
- * Below 500 MB a quarter is added for the heads of pages (__memp_set_cachesize);
- * here `bytes` is all that is taken.
+ * Below 500 MB, Berkeley DB adds a quarter for page headers (__memp_set_cachesize). This
+ * compensates for it: `bytes` is the total.
  */
 static int
 set_cache(DB_ENV *env, uint64_t bytes)
@@ -170,9 +171,9 @@ set_log(DB_ENV *env, const struct nb_open_args *args)
 }
 
 /*
- * A shared environment must reserve what a private one takes from the heap on demand. These
- * are addresses; the files grow with use. DB_REGION_INIT writes their initial part, so a full
- * disk is a failure here and not a SIGBUS later.
+ * A shared environment must reserve memory that a private one takes from the heap on demand.
+ * The reservation is address space; the files grow with use. DB_REGION_INIT writes their
+ * initial part, so a full disk causes a failure here instead of a SIGBUS later.
  */
 static int
 set_regions(DB_ENV *env)
@@ -194,7 +195,7 @@ set_env(struct nb_db *db, const struct nb_open_args *args)
 {
 	DB_ENV *env = db->env;
 	env->set_errcall(env, keep_message);
-	/* A small file that is opened to be read would be mapped, past the cache. */
+	/* Otherwise a small file opened for reading would be mapped, bypassing the cache. */
 	int error = env->set_flags(env, DB_NOMMAP, 1);
 	if (error == 0 && args->options[DIRECT].u64 != 0)
 		error = env->set_flags(env, DB_DIRECT_DB, 1);
@@ -241,7 +242,7 @@ env_open(struct nb_db *db, const struct nb_open_args *args)
 	return rc;
 }
 
-/* 0: Berkeley DB's own choice, the block of the file system up to 16 KiB. */
+/* 0: Berkeley DB's choice, the block of the file system up to 16 KiB. */
 static uint32_t
 page_size_of(const struct nb_open_args *args)
 {
@@ -341,7 +342,10 @@ sync_one(struct nb_db *db, const char *name)
 			  : db->host->fail(NB_FAIL, "fsync %s: %s", path, strerror(error));
 }
 
-/* Records without a log look like another product's, so the log's name is made durable first. */
+/*
+ * Records without a log look like another product's, so the name of the log is made durable
+ * first.
+ */
 static int
 make_log_directory(struct nb_db *db, const struct nb_open_args *args)
 {
@@ -355,9 +359,9 @@ make_log_directory(struct nb_db *db, const struct nb_open_args *args)
 }
 
 /*
- * Berkeley DB syncs no directory. The file of the records is renamed when it is complete,
- * and nothing makes that last either, since it was synced before. The names may be of an
- * open at another level, or of one that was killed, so this is not for new files alone.
+ * Berkeley DB never syncs directories. The records file is renamed when it is complete, and
+ * already synced, so a later sync does not make its name durable. The names may come from an
+ * open at another level or from a killed one, so this applies not only to new files.
  */
 static int
 sync_names(struct nb_db *db, const struct nb_open_args *args)
@@ -377,7 +381,7 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	const struct nb_option_value *value = args->options;
 	int rc = check_options(args);
 	if (rc == NB_OK)
-		rc = check_directory(args); /* before a lock's file is made there */
+		rc = check_directory(args); /* before a lock file is created there */
 	if (rc != NB_OK)
 		return rc;
 	struct nb_db *db = calloc(1, sizeof(*db));
@@ -408,7 +412,7 @@ database_open(struct nb_db **out, const struct nb_open_args *args)
 	rc = base_open(db, args);
 	if (rc != NB_OK)
 		goto close_env;
-	/* Otherwise only the log or the cache would know the new database. */
+	/* Otherwise only the log or the cache would contain the new database. */
 	rc = is_new ? environment_write_out(db, DB_FORCE) : NB_OK;
 	if (rc == NB_OK)
 		rc = sync_names(db, args);
@@ -431,8 +435,8 @@ free_db:
 }
 
 /*
- * The checkpoint saves a later open the recovery. If other processes have the database open,
- * the last of them makes it.
+ * The checkpoint avoids a recovery at the next open. If other processes have the database
+ * open, the last of them makes it.
  */
 int
 database_close(struct nb_db *db)

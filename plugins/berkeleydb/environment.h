@@ -2,17 +2,17 @@
 #ifndef BERKELEYDB_ENVIRONMENT_H
 #define BERKELEYDB_ENVIRONMENT_H
 /**
- * An environment with its one database: what the options make of it, opening,
- * closing and writing out. berkeleydb.c reads and writes records.
+ * An environment with its only database: options, opening, closing and flushing.
+ * berkeleydb.c reads and writes records.
  */
 #include "../common/database.h"
 
 #include <db.h>
 
-/** Of the option `type`. */
+/** Values of the option `type`. */
 enum { BTREE, HASH };
 
-/** Of the option `product`. */
+/** Values of the option `product`. */
 enum { TDS, CDS, DS };
 
 #define OPTIONS(X) \
@@ -44,15 +44,15 @@ extern const struct nb_option environment_options[];
 #define RECORDS_FILE "records.db"
 
 /**
- * The longest page that a kill leaves whole: SIGKILL ends a write(2) between pages of the
- * page cache. Recovery takes a longer one that is half old and half new for what its head
- * says, so with such there is durability 'none' only.
+ * The largest page that a kill leaves whole: SIGKILL ends a write(2) between pages of the
+ * page cache. Recovery trusts the header of a larger page that is half old and half new, so
+ * such pages only allow durability 'none'.
  */
 enum { WHOLE_PAGE = 4096 };
 
 struct nb_db {
 	const struct nb_host *host;
-	const struct nb_engine *table; /* of its options */
+	const struct nb_engine *table; /* the engine's table for its options */
 	DB_ENV *env;
 	DB *base;
 	char *path;
@@ -60,18 +60,18 @@ struct nb_db {
 	int gate_fd; /* see sharing.c; -1: not shared */
 	uint32_t product;
 	bool is_shared;
-	bool is_alone; /* known while it is opened or closed */
+	bool is_alone; /* valid while opening or closing */
 	bool is_ordered;
 	bool has_snapshots;
-	uint32_t checkpoint_kib; /* 0: not by a write */
-	int is_checkpointing;    /* a session is; atomic */
+	uint32_t checkpoint_kib; /* 0: writes make no checkpoints */
+	int is_checkpointing;    /* a session makes a checkpoint; atomic */
 };
 
-/** Fail with the engine's text, and what its messages on this thread say of the cause. */
+/** Fail with the engine's text, and with the cause from its messages on this thread. */
 int
 environment_failure(const struct nb_host *host, const char *call, int error);
 
-/** All that was written reaches the files, for good. `flags`: of DB_ENV->txn_checkpoint. */
+/** Write everything durably to the files. `flags`: of DB_ENV->txn_checkpoint. */
 int
 environment_write_out(struct nb_db *db, uint32_t flags);
 

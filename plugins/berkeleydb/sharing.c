@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes may open a directory: one with a private environment, or any number with a
- * shared one.
+ * Decides which processes may open a directory: one with a private environment, or any
+ * number with a shared one.
  *
- * Berkeley DB's registry (DB_REGISTER) detects that a process has died. But it does not keep
- * private environments out, it recovers while other processes are alive, and it knows neither
- * of a reboot nor of a private environment in between. So the plugin adds two locks:
+ * Berkeley DB's registry (DB_REGISTER) detects that a process has died. But it does not
+ * exclude private environments, and it recovers while other processes are alive. It also
+ * detects neither a reboot nor a private environment in between. So the plugin adds two
+ * locks:
  *
- * - flock(2) of the directory while it is open: exclusive for a private environment, shared for
- *   a shared one. Only a process that is alone can get the exclusive lock.
- * - The gate, byte 0 of a file, which a shared environment holds while it opens or closes, so
- *   one process at a time checks whether it is alone. A process that is alone recovers when it
- *   opens, and removes the regions when it closes. A private environment fails if the gate is
- *   held, because the check gives up the shared lock for a moment.
+ * - flock(2) of the directory while it is open: exclusive for a private environment, shared
+ *   for a shared one. Only a process that is alone can get the exclusive lock.
+ * - The gate, byte 0 of a file. A shared environment holds it while it opens or closes, so
+ *   one process at a time checks whether it is alone. A process that is alone recovers when
+ *   it opens, and removes the regions when it closes. A private environment fails if the
+ *   gate is held, because the check briefly releases the shared lock.
  *
- * A process can have one shared environment of a directory: the registry uses fcntl locks, which
- * are lost when the process closes any descriptor of the file. So each process also holds the
- * byte of the gate's file at its own process id. These are locks of the open file (F_OFD_SETLK),
- * which conflict inside a process.
+ * A process can have only one shared environment of a directory. The registry uses fcntl
+ * locks, which are lost when the process closes any descriptor of the file. So each process
+ * also locks the byte of the gate file at its process id. These locks belong to the open
+ * file (F_OFD_SETLK), so they conflict inside a process.
  *
- * Lock order: gate, then directory. A private environment has the directory first and does not
- * wait.
+ * Lock order: gate, then directory. A private environment takes the directory first and does
+ * not wait.
  */
 #include "sharing.h"
 
 #include <sys/file.h>
 
 #define GATE_FILE "shared.lock"
-#define REGISTRY_FILE "__db.register" /* of Berkeley DB: REGISTER_FILE of env_register.c */
+#define REGISTRY_FILE "__db.register" /* REGISTER_FILE of Berkeley DB's env_register.c */
 
 static int
 lock_byte(int fd, off_t byte, int how, bool waits)
@@ -81,7 +82,7 @@ open_file(struct nb_db *db, const char *path, const char *name, int flags, int *
 	return db->host->fail(NB_FAIL, "%s: %s", text, strerror(error));
 }
 
-/* An old registry and its regions may be older than the last private environment. */
+/* An old registry and its regions may predate the last private environment. */
 static void
 forget_registry(const char *path)
 {
@@ -152,7 +153,7 @@ sharing_enter(struct nb_db *db, const char *path)
 	return db->is_shared ? enter_shared(db, path) : enter_alone(db, path);
 }
 
-/* Waits at most for a private environment that is about to find the gate held. */
+/* Waits only for a private environment that is about to find the gate held. */
 void
 sharing_settle(struct nb_db *db)
 {
@@ -176,8 +177,8 @@ sharing_begin_leave(struct nb_db *db)
 }
 
 /*
- * Without force: regions of a process that died stay, and the next process that opens recovers.
- * Berkeley DB requires a handle of its own for this.
+ * Without force: regions of a dead process stay, and the next process that opens recovers.
+ * Berkeley DB requires a separate handle for this.
  */
 static void
 remove_regions(const char *path)

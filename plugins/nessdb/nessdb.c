@@ -2,15 +2,18 @@
 /*
  * nessDB 1.8.2 and 2.0; NESSDB_API is 1 or 2.
  *
- * - nessDB's keys are C strings. They are encoded without zeros by consistent overhead byte
- *   stuffing (Cheshire, Baker: IEEE/ACM Transactions on Networking 7, 2, 1999): each zero
- *   becomes the distance to the next one. That costs one byte for a key of up to 254 bytes.
- * - nessDB does not return errors. It passes them to a function __debug() and then continues,
- *   or calls abort(). The plugin exports a function of that name, which the linker finds first:
- *   it keeps the text and jumps out of the call. No call is made to that database afterwards.
- * - If nessDB ignores a write(2) that fails, errno shows it.
- * - 2.0 cannot find an empty value, and its db_remove() does not hide records in an SST. So each
- *   value is stored with a last byte that marks it, and del stores a value that marks a removal.
+ * - nessDB's keys are C strings. The plugin encodes keys without zeros by consistent
+ *   overhead byte stuffing (Cheshire, Baker: IEEE/ACM Transactions on Networking 7, 2,
+ *   1999): each zero becomes the distance to the next one. This costs one byte for a key of
+ *   up to 254 bytes.
+ * - nessDB does not return errors. It passes them to a function __debug() and then
+ *   continues, or calls abort(). The plugin exports a function of that name, which the
+ *   linker finds first. It keeps the text and jumps out of the call. The plugin makes no
+ *   further calls for that database.
+ * - nessDB ignores failed calls of write(2); the plugin detects them by errno.
+ * - 2.0 cannot find an empty value, and its db_remove() does not hide records in an SST. So
+ *   the plugin appends a marker byte to each value, and del stores a value that marks a
+ *   removal.
  * - Neither version writes its index before close, or locks all of it: the plugin locks the
  *   directory with flock(2).
  */
@@ -29,8 +32,8 @@
 enum {
 	ENCODED_KEY_MAX = 63,         /* NESSDB_MAX_KEY_SIZE - 1 */
 	VALUE_SIZE_MAX = 4194304 - 1, /* NESSDB_MAX_VAL_SIZE - 1 */
-	PATH_SIZE_MAX = 240,          /* "/ndbs/" and it go into 256 bytes, unchecked */
-	INDEX_ENTRY = 72              /* bytes that a write may add to the index at close */
+	PATH_SIZE_MAX = 240, /* "/ndbs/" and the path are copied into 256 bytes, unchecked */
+	INDEX_ENTRY = 72     /* bytes that a write may add to the index at close */
 };
 #else
 #define VERSION "2.0"
@@ -39,9 +42,9 @@ enum {
 #define DATA_FILE "ness.DB"
 enum {
 	ENCODED_KEY_MAX = 35,          /* NESSDB_MAX_KEY_SIZE - 1 */
-	VALUE_SIZE_MAX = 10485760 - 1, /* NESSDB_MAX_VAL_SIZE, less the last byte */
-	PATH_SIZE_MAX = 960,           /* "/000000.SST" and it go into 1024 bytes */
-	INDEX_ENTRY = 3 * 49           /* an entry, and twice the one that it pushes down */
+	VALUE_SIZE_MAX = 10485760 - 1, /* NESSDB_MAX_VAL_SIZE, less the marker byte */
+	PATH_SIZE_MAX = 960, /* "/000000.SST" and the path are copied into 1024 bytes */
+	INDEX_ENTRY = 3 * 49 /* an entry, and twice the entry that it moves down */
 };
 #endif
 
@@ -50,10 +53,10 @@ enum {
 	LEVEL_ERROR = 3, /* of __debug() */
 	INDEX_SLACK = 1 << 20,
 	STATS_ROOM = 4096,
-	PATH_ROOM = 1024 /* NESSDB_PATH_SIZE: 2.0 reads as much, whatever the length */
+	PATH_ROOM = 1024 /* NESSDB_PATH_SIZE: 2.0 reads this many bytes, whatever the length */
 };
 
-/* The last byte of a value, where there is one. */
+/* The marker byte of a value, in 2.0. */
 enum { DELETED = 1, PRESENT = 2 };
 
 struct nb_db {
@@ -61,29 +64,29 @@ struct nb_db {
 	struct nessdb *base;
 	int directory;     /* locked */
 	uint64_t writes;   /* since open */
-	bool is_abandoned; /* nessDB has failed; it is not called any more */
+	bool is_abandoned; /* nessDB has failed and is not called any more */
 	jmp_buf way_out;
-	char text[256]; /* why */
+	char text[256]; /* the reason */
 };
 
 struct nb_session {
 	struct nb_db *db;
 	char key[ENCODED_KEY_MAX + 1];
 	char *loan;
-	struct buffer value; /* with its last byte; 2.0 only */
+	struct buffer value; /* with its marker byte; 2.0 only */
 };
 
 static const struct nb_engine engine;
 
-/* The database whose call this thread is in. NULL: a thread of nessDB's own. */
+/* The database of this thread's current call. NULL: a thread of nessDB's own. */
 static _Thread_local struct nb_db *current;
 
-/* The message of such a thread, which belongs to no database. */
+/* The message of such a thread, which does not belong to a database. */
 static const struct nb_host *background_host;
 static bool has_background_failed;
 static char background_text[200];
 
-/* Of both versions; the level is an enumeration there. */
+/* In both versions; there the level is an enumeration. */
 NB_EXPORT void
 __debug(char *file, int line, int level, const char *fmt, ...) NB_PRINTF(4, 5);
 
@@ -99,7 +102,7 @@ __debug(char *file, int line, int level, const char *fmt, ...)
 	va_end(args);
 	for (char *at = text; *at != '\0'; at++)
 		if (*at < ' ' || *at > '~')
-			*at = '?'; /* of an encoded key, say */
+			*at = '?'; /* for example of an encoded key */
 	if (current != NULL)
 		longjmp(current->way_out, 1);
 	background_host->log(NB_LOG_WARNING, "nessdb: in the background: %s", text);
@@ -122,12 +125,12 @@ abandon(struct nb_db *db, const char *call)
 
 /* --- keys --- */
 
-/* Returns the length, one more than the key's; a zero byte ends it. */
+/* Returns the length, which is the key's plus one; a zero byte follows. */
 static int
 encode(char *to, struct nb_slice key)
 {
 	const unsigned char *from = key.data;
-	size_t code_at = 0; /* the distance from there to the next zero is not known yet */
+	size_t code_at = 0; /* position for the distance to the next zero */
 	size_t at = 1;
 	for (size_t i = 0; i < key.size; i++) {
 		if (from[i] == 0) {
@@ -142,9 +145,9 @@ encode(char *to, struct nb_slice key)
 	return (int)at;
 }
 
-/* --- the calls: each ends where nessDB does, or where __debug() jumps to --- */
+/* --- the calls: each ends normally, or by the jump from __debug() --- */
 
-/* Of a write that nessDB takes for done. */
+/* Whether errno shows a failed write, which nessDB treats as done. */
 static bool
 is_failed_write(int error)
 {
@@ -178,7 +181,7 @@ call_close(struct nb_db *db)
 	return NB_OK;
 }
 
-/* *found: what db_get() returned. */
+/* *found: result of db_get(). */
 static int
 call_get(struct nb_db *db, struct slice *key, struct slice *value, int *found)
 {
@@ -210,7 +213,7 @@ call_write(struct nb_db *db, struct slice *key, struct slice *value)
 	return abandon(db, "db_add");
 }
 
-/* Whether nessDB can still be called. */
+/* Check that nessDB can still be called. */
 static int
 check_health(struct nb_db *db)
 {
@@ -224,7 +227,7 @@ check_health(struct nb_db *db)
 
 /* --- open and close --- */
 
-/* What nessDB would find out for itself, and then abort. */
+/* Check the conditions for which nessDB would abort. */
 static int
 check_directory(struct nb_db *db, const struct nb_open_args *args, const char *directory)
 {
@@ -242,7 +245,7 @@ check_directory(struct nb_db *db, const struct nb_open_args *args, const char *d
 	if (flock(db->directory, LOCK_EX | LOCK_NB) != 0)
 		return host->fail(NB_FAIL, "%s: %s", directory,
 			errno == EWOULDBLOCK ? "another process has it open" : strerror(errno));
-	/* It writes to its directory even where nothing is put. */
+	/* nessDB writes to its directory even without a put. */
 	snprintf(file, sizeof(file), "%s/mininb.probe", directory);
 	int probe = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (probe < 0)
@@ -297,8 +300,8 @@ close_directory:
 }
 
 /*
- * Close writes the index: through a map of a sparse file in 1.8.2, which on a full disk
- * ends the process, and by unchecked writes in 2.0.
+ * Close writes the index. 1.8.2 uses a map of a sparse file, so a full disk ends the
+ * process; 2.0 uses unchecked writes.
  */
 static int
 check_room(struct nb_db *db)
@@ -394,7 +397,7 @@ write_record(struct nb_session *session, struct nb_slice key, struct slice *valu
 static int
 write_value(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
-	/* It is not written to. */
+	/* nessDB does not write to it. */
 	char *data = (char *)(uintptr_t)address(value);
 	struct slice slice = {.data = data, .len = (int)value.size};
 	return write_record(session, key, &slice);
@@ -436,7 +439,7 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 	return rc == NB_OK ? write_value(session, key, value) : rc;
 }
 
-/* Does not look whether there is something to remove. */
+/* Does not check whether the key exists. */
 static int
 del(struct nb_session *session, struct nb_slice key)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Depot, QDBM's hash file. Offsets are ints that nothing checks: beyond 2 GiB Depot loses what it
- * writes. So each put checks that the file has room.
+ * Depot, QDBM's hash file. Offsets are unchecked ints: beyond 2 GiB Depot loses the data
+ * that it writes. So each put checks that the file has room.
  */
 #include "qdbm.h"
 
@@ -20,7 +20,7 @@ struct nb_db {
 
 struct nb_session {
 	struct nb_db *db;
-	struct buffer buf; /* what get and scans lend */
+	struct buffer buf; /* the value that get and scans lend */
 	char *key;         /* of a scan, from QDBM's malloc() */
 	bool is_at_end;
 };
@@ -110,7 +110,7 @@ session_close(struct nb_session *session)
 
 /* --- records --- */
 
-/* A value that fills the buffer may be longer than it. */
+/* If the value fills the buffer, it may be longer. */
 static int
 read_value(struct nb_session *session, const char *key, int key_size, struct nb_slice *value)
 {
@@ -210,9 +210,9 @@ scan_close(struct nb_session *session)
 	return NB_OK;
 }
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
-/* What writes put off is rebuilding the file without its holes. */
+/* The only deferred work is to rebuild the file without holes. */
 static int
 flush(struct nb_db *db, uint32_t upto)
 {
@@ -223,7 +223,7 @@ flush(struct nb_db *db, uint32_t upto)
 	return NB_OK;
 }
 
-/* With its size in the header, the file is as after close. */
+/* A sync writes the file's size into its header, as close does. */
 CHECKPOINT_BY_FLUSH(flush)
 
 static void

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * QDBM: Depot, a hash file, and Villa, a B+ tree whose pages are records of a Depot. They are two
- * engines with a table each, in depot.c and villa.c. This file has what they share.
+ * QDBM: Depot, a hash file, and Villa, a B+ tree whose pages are records of a Depot. They
+ * are two engines, each with a table, in depot.c and villa.c. This file contains code for
+ * both.
  *
- * - The head of a file contains its size, and only close and sync write it: a file that was not
- *   closed does not open again. A sync after each write would not help, because the next write
- *   breaks it again. So durability is 'none'.
- * - Errors are codes. The system's reason is in errno, which is cleared before a write: Villa
- *   calls a full disk a "broken database file".
+ * - The header of a file contains its size, which only close and sync write: a file that was
+ *   not closed cannot be opened again. A sync after each write would not help, because the
+ *   next write invalidates the header again. So durability is 'none'.
+ * - Errors are codes. errno contains the system's reason and is cleared before a write:
+ *   Villa reports a full disk as a "broken database file".
  */
 #include "qdbm.h"
 
@@ -51,7 +52,7 @@ file_find(struct file *file, const struct nb_open_args *args, enum type type)
 	int rc = check_options(args, type);
 	if (rc != NB_OK)
 		return rc;
-	/* That of the other type in the same directory means that type= was forgotten. */
+	/* A file of the other type in this directory means that the user forgot type=. */
 	snprintf(file->path, sizeof(file->path), "%s/%s.qdbm", args->path, type_names[other]);
 	if (access(file->path, F_OK) == 0)
 		return host->fail(NB_FAIL, "%s is there: this database is of type=%s",
@@ -94,7 +95,7 @@ file_drop_new(const struct file *file)
 		unlink(file->path);
 }
 
-/* --- the tables --- */
+/* --- the engine's tables --- */
 
 const struct nb_engine *
 qdbm_variant(const struct nb_option_value *value)

@@ -2,8 +2,8 @@
 #ifndef QDBM_H
 #define QDBM_H
 /**
- * What the two engines of QDBM share, depot.c and villa.c. Each has a nb_db and a
- * nb_session of its own.
+ * Declarations for the two engines of QDBM, depot.c and villa.c. Each has its own nb_db and
+ * nb_session.
  */
 #include "../common/plugin.h"
 
@@ -12,10 +12,10 @@
 /** In the order of the choices of the option `type`. */
 enum type { HASH, TREE };
 
-/* Pages of so many are still counted in an int: see the limits in villa.c. */
+/* The size of a page with so many entries still fits an int: see the limits in villa.c. */
 enum { LRECMAX_MAX = 512, NIDXMAX_MAX = 1024 };
 
-/* Beside each: the types that have it. */
+/* Each row begins with its name and the types that have it. */
 #define OPTIONS(X) \
 	X(TYPE, ~0u, CHOICE, "type", "hash", "hash|btree", \
 		"Depot, a hash file, or Villa, a B+ tree") \
@@ -37,7 +37,7 @@ extern const struct nb_option options_table[];
 
 extern const struct nb_engine depot_engine, villa_engine;
 
-/** All of a table that is the same for both. */
+/** The part of an engine's table that is equal for both. */
 #define QDBM_TABLE \
 	ENGINE_BASE("qdbm"), \
 		.licence = "LGPL-2.1-or-later", .home = "https://dbmx.net/qdbm/", \
@@ -52,7 +52,7 @@ version(void)
 	return dpversion;
 }
 
-/** Of depot_engine, which is that of the default options. */
+/** For depot_engine, the engine of the default options. */
 const struct nb_engine *
 qdbm_variant(const struct nb_option_value *value);
 
@@ -66,19 +66,19 @@ struct file {
 	bool is_new;
 };
 
-/** Check the options and find the file that they mean. */
+/** Check the options and find the corresponding file. */
 int
 file_find(struct file *file, const struct nb_open_args *args, enum type type);
 
-/** For dpopen() and vlopen(), whose modes are the same bits. */
+/** The mode for dpopen() and vlopen(), which have equal bits. */
 int
 file_mode(const struct nb_open_args *args);
 
-/** They have failed with this errno. */
+/** Report that one of them failed with this errno. */
 int
 file_failure(const struct file *file, const struct nb_host *host, const char *call, int error);
 
-/** Remove a half-made file, which would prevent a new database. */
+/** Remove a partly created file, which would prevent a new database. */
 void
 file_drop_new(const struct file *file);
 

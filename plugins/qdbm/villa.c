@@ -2,33 +2,33 @@
 /*
  * Villa, QDBM's B+ tree.
  *
- * - Its pages are records of a Depot, so the limit of 2 GiB in depot.c applies. Each put checks
- *   that the file has room, including the pages that are only in memory.
- * - Villa keeps its way to the last leaf, also when an abort drops pages on it. vlcurjump()
- *   finds it anew.
+ * - Its pages are records of a Depot, so the limit of 2 GiB in depot.c applies. Each put
+ *   checks that the file has room, including pages that are only in memory.
+ * - Villa remembers its path to the last leaf, even if an abort discards pages of the path.
+ *   vlcurjump() searches it again.
  */
 #include "qdbm.h"
 
 #include <villa.h>
 
-/* Limits of the plugin: with any option, a leaf of such records can be counted in an int. */
+/* Limits of the plugin: with any options, the size of a leaf of such records fits an int. */
 #define KEY_SIZE_MAX (64u << 10)
 #define VALUE_SIZE_MAX (1u << 20)
 
 enum {
-	LEAF_SIZE = 48 << 10, /* VL_MAXLEAFSIZ, at which a leaf of four or more is divided */
+	LEAF_SIZE = 48 << 10, /* VL_MAXLEAFSIZ: a leaf of four or more records is split at it */
 	LEAF_RECORDS = 49,    /* VL_DEFLRECMAX and so on */
 	NODE_INDEXES = 192,
 	LEAVES = 1024,
 	NODES = 512,
-	PAGES_MIN = 16,      /* vlsettuning() takes no less */
-	RECORD_MEMORY = 240, /* of a record in the cache, beside its bytes: measured */
+	PAGES_MIN = 16,      /* minimum of vlsettuning() */
+	RECORD_MEMORY = 240, /* overhead of a cached record: measured */
 	INDEX_MEMORY = 100,  /* likewise */
 	BLOCK = 4096,        /* DP_FSBLKSIZ */
-	ROOM_MIN = 8 << 20   /* less is called full, before Villa is flushed all the time */
+	ROOM_MIN = 8 << 20   /* less is reported as full, to avoid permanent flushes */
 };
 
-/* By the choice; the flag is Villa's own mark in the file (VL_FLISZLIB and so on). */
+/* In the order of the choices. flag: Villa's mark in the file (VL_FLISZLIB and so on). */
 static const struct {
 	int mode, flag;
 } compressions[] = {{0, 0}, {VL_OZCOMP, 1 << 1}, {VL_OYCOMP, 1 << 2}, {VL_OXCOMP, 1 << 3}};
@@ -36,14 +36,14 @@ static const struct {
 struct nb_db {
 	const struct nb_host *host;
 	VILLA *villa;
-	uint64_t leaves;  /* most in the cache */
-	uint64_t page;    /* bytes that one of them may have in the file */
-	uint64_t nodes;   /* most in the cache */
+	uint64_t leaves;  /* maximum number in the cache */
+	uint64_t page;    /* maximum size of a leaf in the file, in bytes */
+	uint64_t nodes;   /* maximum number in the cache */
 	uint64_t largest; /* longest value put */
 	uint64_t pending; /* bytes put since the pages were last written */
-	uint64_t puts;    /* and how often */
+	uint64_t puts;    /* number of these puts */
 	bool is_in_transaction;
-	bool is_read_only; /* the transaction */
+	bool is_read_only; /* the transaction is read-only */
 };
 
 struct nb_session {
@@ -55,7 +55,7 @@ struct nb_session {
 
 /* --- open and close --- */
 
-/* How many leaves and nodes fill the cache, and what they may come to in the file. */
+/* Set the number of cached leaves and nodes, and estimate their size in the file. */
 static int
 set_cache(struct nb_db *db, const struct nb_open_args *args)
 {
@@ -67,7 +67,9 @@ set_cache(struct nb_db *db, const struct nb_open_args *args)
 	uint64_t leaves = LEAVES;
 	uint64_t nodes = NODES;
 	if (args->cache_bytes != 0) {
-		/* Pages are filled to seven tenths; one node serves more than a hundred leaves. */
+		/*
+		 * Pages are filled to seven tenths; one node serves more than a hundred leaves.
+		 */
 		uint64_t full = data * records < LEAF_SIZE ? records : LEAF_SIZE / data + 1;
 		leaves = args->cache_bytes / 16 * 15 /
 			(full * 7 / 10 * (data + RECORD_MEMORY) + 1);
@@ -95,7 +97,7 @@ set_options(struct nb_db *db, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	uint64_t wanted = value[COMPRESSION].is_set ? value[COMPRESSION].u64 : 0;
-	/* A library without it makes pages that are not compressed, and says nothing. */
+	/* A library without the compressor silently makes uncompressed pages. */
 	for (size_t i = 1; i < COUNT_OF(compressions); i++)
 		if (value[COMPRESSION].is_set &&
 			(i == wanted) != ((vlgetflags(db->villa) & compressions[i].flag) != 0))
@@ -182,9 +184,9 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 }
 
 /*
- * The most that the file may have after all pages in memory are written: each may need a
- * new place, and is padded by a quarter and to a whole block. Of long values a leaf is
- * divided only when it gets its eighth; a put changes two pages, or few more.
+ * Upper bound of the file size after all pages in memory are written. Each page may need a
+ * new place, and is padded by a quarter and to a whole block. A leaf of long values is split
+ * only when it gets its eighth value. A put changes two pages, or few more.
  */
 static uint64_t
 size_bound(struct nb_db *db)
@@ -194,7 +196,7 @@ size_bound(struct nb_db *db)
 	uint64_t cached = db->leaves * page + db->nodes * LEAF_SIZE;
 	uint64_t pages = db->leaves + db->nodes;
 	if (db->is_in_transaction || cached > size)
-		cached = size; /* what was in the file, once more */
+		cached = size; /* the content of the file, once more */
 	if (db->is_in_transaction || pages > db->puts * 4)
 		pages = db->puts * 4;
 	return size + (cached + db->pending) / 4 * 5 + pages * BLOCK;
@@ -265,7 +267,7 @@ begin(struct nb_session *session, uint32_t flags)
 	struct nb_db *db = session->db;
 	db->is_read_only = (flags & NB_TXN_READ_ONLY) != 0;
 	if (db->is_read_only)
-		return NB_OK; /* one session at a time: nothing can change meanwhile */
+		return NB_OK; /* only one session exists, so nothing can change */
 	errno = 0;
 	if (!vltranbegin(db->villa))
 		return qdbm_failure(db->host, "vltranbegin", errno);
@@ -372,9 +374,9 @@ scan_close(struct nb_session *session)
 	return NB_OK;
 }
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
-/* What writes put off is rebuilding the file without its holes. */
+/* The only deferred work is to rebuild the file without holes. */
 static int
 flush(struct nb_db *db, uint32_t upto)
 {
@@ -386,7 +388,7 @@ flush(struct nb_db *db, uint32_t upto)
 	return NB_OK;
 }
 
-/* With its size in the header, the file is as after close. */
+/* A sync writes the file's size into its header, as close does. */
 CHECKPOINT_BY_FLUSH(flush)
 
 static void

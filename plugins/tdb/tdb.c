@@ -2,16 +2,16 @@
 /*
  * TDB, Samba's hash file.
  *
- * - tdb_store() changes the mapped file in several steps, and a kill between them leaves a
- *   broken file: durability 'none'. A transaction first saves what it overwrites, and the next
- *   open restores it. So at 'process' each write is a transaction with TDB_NOSYNC, and at
- *   'commit' one with its four fdatasync(2) and msync(2).
- * - tdb_parse_record() returns 'no such record' for any failure. Only the logging function gets
- *   the reason, so its text decides which of the two it was.
- * - get copies the value: in the map it is safe only under the lock of its chain, which
+ * - tdb_store() changes the mapped file in several steps, and a kill between them corrupts
+ *   the file: durability 'none'. A transaction first saves the data that it overwrites, and
+ *   the next open restores it. So at 'process' each write is a transaction with TDB_NOSYNC.
+ *   At 'commit' it is a transaction with its four fdatasync(2) and msync(2).
+ * - tdb_parse_record() returns 'no such record' for any failure. Only the logging function
+ *   gets the reason, so its text distinguishes the two cases.
+ * - get copies the value: the mapped value is safe only under the lock of its chain, which
  *   tdb_parse_record() holds during its callback.
- * - A scan reads chain by chain. tdb_nextkey() would leave a record locked if a scan is closed
- *   before its end.
+ * - A scan reads chain by chain. With tdb_nextkey(), a scan closed before its end would
+ *   leave a record locked.
  */
 #include "../common/execute.h"
 
@@ -25,7 +25,7 @@
 
 enum {
 	HASH_SIZE = 131,         /* DEFAULT_HASH_SIZE */
-	HASH_SIZE_COPIED = 16384 /* a transaction copies all heads of chains, four bytes each */
+	HASH_SIZE_COPIED = 16384 /* a transaction copies all chain heads, four bytes each */
 };
 
 #define OPTIONS(X) \
@@ -50,15 +50,16 @@ struct nb_db {
 	bool is_transactional; /* each write is a transaction */
 	bool is_in_transaction;
 	bool has_logged;
-	char log[256]; /* the first message of the logging function since it was emptied */
+	char log[256]; /* first message of the logging function since has_logged was reset */
 };
 
 struct nb_session {
 	struct nb_db *db;
-	struct buffer value; /* that get lends */
-	struct buffer kept;  /* what the gets of an execute lend */
-	struct buffer chain; /* of a scan: records of one chain, each two sizes, key, value */
-	size_t chain_at;     /* of the next record */
+	struct buffer value; /* the value that get lends */
+	struct buffer kept;  /* values that execute lends */
+	struct buffer
+		chain;   /* of a scan: the records of a chain, each as two sizes, key, value */
+	size_t chain_at; /* position of the next record */
 	unsigned chain_number;
 };
 
@@ -80,7 +81,7 @@ log_keep(struct tdb_context *tdb, enum tdb_debug_level level, const char *fmt, .
 	struct nb_db *db = tdb_get_logging_private(tdb);
 	va_list args;
 	if (db->has_logged)
-		return; /* what follows mostly follows from it */
+		return; /* later messages usually follow from the first */
 	va_start(args, fmt);
 	vsnprintf(db->log, sizeof(db->log), fmt, args);
 	va_end(args);
@@ -89,8 +90,8 @@ log_keep(struct tdb_context *tdb, enum tdb_debug_level level, const char *fmt, .
 }
 
 /*
- * `text` is tdb's or the system's. tdb's code may be of an earlier step, so the message of the
- * logging function follows, and errno, which each write clears first.
+ * `text` is tdb's or the system's. tdb's code may come from an earlier step, so the message
+ * of the logging function follows, and errno, which each write clears first.
  */
 static int
 failure(struct nb_db *db, const char *call, const char *text)
@@ -135,7 +136,7 @@ tdb_flags(const struct nb_open_args *args)
 		(wants_jenkins(args) ? TDB_INCOMPATIBLE_HASH : 0);
 }
 
-/* Refuse what tdb would ignore. */
+/* Reject settings that tdb would ignore. */
 static int
 check_settings(struct nb_db *db, const struct nb_open_args *args)
 {
@@ -152,7 +153,7 @@ check_settings(struct nb_db *db, const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/* Power loss may leave a new file with its size and without content. */
+/* Power loss may leave a new file with its size but without content. */
 static bool
 is_blank(const char *file)
 {
@@ -178,9 +179,9 @@ open_tdb(struct nb_db *db, const struct nb_open_args *args, const char *file, in
 }
 
 /*
- * At commit a database is made under another name and renamed when it is durable. The
- * transaction in between makes the place for what transactions overwrite: tdb writes its address
- * into the head of the file before the file's new size is durable.
+ * At 'commit' a database is created under another name and renamed when it is durable. The
+ * transaction in between allocates the area for data that transactions overwrite: tdb writes
+ * the area's address into the file header before the file's new size is durable.
  */
 static int
 make_aside(struct nb_db *db, const struct nb_open_args *args, const char *file)
@@ -204,8 +205,8 @@ make_aside(struct nb_db *db, const struct nb_open_args *args, const char *file)
 }
 
 /*
- * With O_CREAT tdb overwrites a file that is not a database, so it gets that flag only if there
- * is no file.
+ * With O_CREAT tdb overwrites a file that is not a database, so the flag is set only if the
+ * file is missing.
  */
 static int
 open_file(struct nb_db *db, const struct nb_open_args *args, bool *is_new)
@@ -241,8 +242,8 @@ open_file(struct nb_db *db, const struct nb_open_args *args, bool *is_new)
 }
 
 /*
- * TDB syncs the file with a transaction only, and never its directory. An earlier open at another
- * level, or one that was killed, may have made the file: so this is done at each open.
+ * TDB syncs the file only with a transaction, and never syncs its directory. An earlier open
+ * at another level, or a killed one, may have created the file, so every open syncs them.
  */
 static int
 sync_made(struct nb_db *db, const struct nb_open_args *args)
@@ -279,7 +280,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	if (rc != NB_OK)
 		goto close_tdb;
 	tdb_set_max_dead(db->tdb, (int)args->options[MAX_DEAD].u64);
-	db->has_logged = false; /* of a recovery, say */
+	db->has_logged = false; /* for example of a recovery */
 	*out = db;
 	return NB_OK;
 
@@ -325,7 +326,7 @@ begin(struct nb_session *session, uint32_t flags)
 	return NB_OK;
 }
 
-/* A commit that fails has cancelled the transaction. */
+/* A failed commit has cancelled the transaction. */
 static int
 commit(struct nb_session *session)
 {
@@ -344,7 +345,7 @@ abort_txn(struct nb_session *session)
 	tdb_transaction_cancel(session->db->tdb);
 }
 
-/* Whether a write needs a transaction of its own. */
+/* Whether a write needs its own transaction. */
 static bool
 needs_transaction(const struct nb_db *db)
 {
@@ -495,9 +496,9 @@ scan_close(struct nb_session *session)
 
 EXECUTE_AND_MERGE(engine, session->db->is_in_transaction)
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
-/* Pages of the map that were written to belong to the file, and are synced with it. */
+/* Written pages of the mapping belong to the file, and are synced with it. */
 static int
 flush(struct nb_db *db, uint32_t upto)
 {
@@ -533,7 +534,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 			.checkpoint = checkpoint, .stats = stats, .variant = variant, \
 	}
 
-/* tdb_transaction_start() waits for the transaction of another, and excludes other writers. */
+/* tdb_transaction_start() waits for another transaction, and excludes other writers. */
 #define CAPS (NB_CAP_PERSISTENT | NB_CAP_ATOMIC_BATCH | NB_CAP_SERIALIZABLE)
 
 static const struct nb_engine *

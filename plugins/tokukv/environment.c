@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How PerconaFT is set up.
+ * Opening PerconaFT.
  *
- * - It locks its directory, and prints to stderr if it cannot. So the directory is locked here
- *   first, with flock(2).
- * - It makes an environment file by file, and a kill in between leaves files that it refuses
- *   forever. So an environment is made in the directory data.new, which is renamed to data after
- *   the first checkpoint. PerconaFT knows its directory as /proc/self/fd/N, which stays valid.
- * - On a full disk it retries forever, inside a call or in a thread that later calls wait for.
- *   So the plugin checks the free space before it is too late.
- * - Some settings apply to the whole process (O_DIRECT); some are refused until it is open.
+ * - It locks its directory, and prints to stderr if it cannot. So the plugin first locks the
+ *   directory with flock(2).
+ * - It creates an environment file by file, and a kill in between leaves files that it
+ *   rejects forever. So an environment is created in the directory data.new, which is
+ *   renamed to data after the first checkpoint. PerconaFT knows its directory as
+ *   /proc/self/fd/N, which stays valid.
+ * - On a full disk it retries forever, inside a call or in a thread that later calls wait
+ *   for. So the plugin checks the free space in advance.
+ * - Some settings apply to the whole process (O_DIRECT); some are rejected until the
+ *   environment is open.
  */
 #include "environment.h"
 
 #include <dirent.h>
 #include <sys/file.h>
 
-/* In the directory of the database; and of the environment in there. */
+/* Names in the database directory, and in the environment's directory there. */
 #define HOME "data"
 #define HOME_NEW "data.new"
 #define ENVIRONMENT_FILE "tokudb.environment"
 #define DICTIONARY "records"
 
-#define CACHE_DEFAULT (128ull << 20) /* of the library, cachetable.cc */
+#define CACHE_DEFAULT (128ull << 20) /* the library's default, cachetable.cc */
 #define CACHE_LEAST (16ull << 20)
 #define ROOM_LEAST (64ull << 20) /* on disk: the log and the trees of an empty database */
 #define SECOND 1000000000ull
@@ -94,7 +96,7 @@ environment_failure(const struct nb_host *host, const char *call, int error)
 	return rc;
 }
 
-/* --- what is asked for --- */
+/* --- the requested options --- */
 
 static int
 check_options(const struct nb_open_args *args)
@@ -126,14 +128,14 @@ open_directory_at(int fd, const char *name)
 	return openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The kernel drops the lock with the process, however that ends. */
+/* The kernel releases the lock when the process ends in any way. */
 static int
 lock_directory(struct nb_db *db)
 {
 	db->directory_fd = open_directory_at(AT_FDCWD, db->path);
 	if (db->directory_fd < 0)
 		return db->host->fail(NB_FAIL, "%s: %s", db->path, strerror(errno));
-	/* Where flock(2) fails the library's own lock is left, which prints to stderr. */
+	/* If flock(2) fails, only the library's own lock remains, which prints to stderr. */
 	if (flock(db->directory_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return NB_OK;
 	return db->host->fail(NB_FAIL, "it is open already, here or in another process");
@@ -145,7 +147,7 @@ is_environment(int fd)
 	return faccessat(fd, ENVIRONMENT_FILE, F_OK, 0) == 0;
 }
 
-/* Remove an environment that was not finished. On false errno says why. */
+/* Remove an unfinished environment. If it returns false, errno contains the reason. */
 static bool
 clear_unfinished(const struct nb_db *db)
 {
@@ -158,7 +160,7 @@ clear_unfinished(const struct nb_db *db)
 		return false;
 	}
 	for (struct dirent *at = readdir(names); at != NULL; at = readdir(names))
-		unlinkat(fd, at->d_name, 0); /* "." and ".." refuse */
+		unlinkat(fd, at->d_name, 0); /* fails for "." and ".." */
 	closedir(names);
 	return unlinkat(db->directory_fd, HOME_NEW, AT_REMOVEDIR) == 0;
 }
@@ -174,7 +176,7 @@ make_home(struct nb_db *db)
 		: db->host->fail(NB_FAIL, "%s/" HOME_NEW ": %s", db->path, strerror(errno));
 }
 
-/* Earlier versions of this plugin made the environment in the directory of the database. */
+/* Earlier versions of this plugin created the environment in the database directory itself. */
 static int
 find_home(struct nb_db *db, bool may_create)
 {
@@ -193,7 +195,7 @@ find_home(struct nb_db *db, bool may_create)
 		: db->host->fail(NB_FAIL, "no database: the directory " HOME " does not exist");
 }
 
-/* The environment is complete, and a checkpoint has made it durable. */
+/* Rename the environment, which is complete and durable after a checkpoint. */
 static int
 name_home(struct nb_db *db)
 {
@@ -210,7 +212,7 @@ static void
 close_directories(struct nb_db *db)
 {
 	if (db->is_unnamed)
-		clear_unfinished(db); /* or the next open does */
+		clear_unfinished(db); /* if this fails, the next open retries it */
 	if (db->home_fd >= 0)
 		close(db->home_fd);
 	if (db->directory_fd >= 0)
@@ -220,8 +222,8 @@ close_directories(struct nb_db *db)
 /* --- the environment --- */
 
 /*
- * The disk must have room for unwritten data: twice the part of the cache that was written to,
- * and ROOM_LEAST.
+ * Check that the disk has room for unwritten data: twice the written part of the cache, and
+ * ROOM_LEAST.
  */
 int
 environment_check_room(struct nb_db *db)
@@ -278,7 +280,7 @@ env_open(struct nb_db *db, const struct nb_open_args *args)
 			DB_CREATE | DB_PRIVATE | DB_THREAD | DB_INIT_MPOOL | DB_INIT_LOCK |
 				DB_INIT_LOG | DB_INIT_TXN | DB_RECOVER,
 			0666);
-	if (error == 0) /* both are refused before it is open */
+	if (error == 0) /* both are rejected before the environment is open */
 		error = env->checkpointing_set_period(
 			env, (uint32_t)(value[CHECKPOINT].u64 / SECOND));
 	if (error == 0)
@@ -287,8 +289,8 @@ env_open(struct nb_db *db, const struct nb_open_args *args)
 		return NB_OK;
 	int rc = environment_failure(db->host, "DB_ENV->open", error);
 	/*
-	 * After a recovery that failed the log is /dev/null. A close would sync that, which
-	 * fails and ends the program. So this environment is never freed.
+	 * After a failed recovery the log is /dev/null. A close would sync it, which fails and
+	 * ends the program. So this environment is never freed.
 	 */
 	if (error != DB_RUNRECOVERY)
 		env->close(env, 0);
@@ -412,7 +414,7 @@ close_directories:
 	return rc;
 }
 
-/* Makes two checkpoints, so a later open recovers nothing. */
+/* Makes two checkpoints, so a later open needs no recovery. */
 int
 database_close(struct nb_db *db)
 {

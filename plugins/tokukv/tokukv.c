@@ -2,24 +2,26 @@
 /*
  * TokuKV, today PerconaFT, through tokudb.h. environment.c opens the database.
  *
- * - Its API has Berkeley DB's names with other values and structures. Only tokudb.h is included
- *   here, and the host loads plugins with RTLD_LOCAL, so the two libraries do not meet.
- * - Each write is in a transaction, because that is where the library decides whether to sync.
- *   Without a sync the log stays in this process's memory, where kill -9 takes it: so there is
- *   neither 'process' nor 'periodic'. The option sync_interval only limits what is lost.
- * - get reads in a read-only snapshot transaction, which takes no row locks. A callback is lent
+ * - Its API has Berkeley DB's names with other values and structures. Only tokudb.h is
+ *   included here, and the host loads plugins with RTLD_LOCAL, so the two libraries do not
+ *   conflict.
+ * - Each write is in a transaction, because the transaction determines whether the library
+ *   syncs. Without a sync, the log stays in the memory of this process and kill -9 loses it.
+ *   So the plugin offers neither 'process' nor 'periodic'. The option sync_interval only
+ *   limits the loss.
+ * - get reads in a read-only snapshot transaction, which takes no row locks. A callback gets
  *   the row inside the tree's node, so get copies it once.
- * - A scan reads rows by the buffer: a callback that returns TOKUDB_CURSOR_CONTINUE is called
- *   with the next row, while each c_getf_next would search the tree from its root.
+ * - A scan reads rows in batches: if a callback returns TOKUDB_CURSOR_CONTINUE, it is called
+ *   with the next row. Each c_getf_next would search the tree from its root.
  */
 #include "environment.h"
 
-/* toku_ft_get_maximum_advised_key_value_lengths; put refuses longer ones. */
+/* toku_ft_get_maximum_advised_key_value_lengths; put rejects longer ones. */
 #define KEY_SIZE_MAX (32ull << 10)
 #define VALUE_SIZE_MAX (32ull << 20)
 
 enum {
-	LOOK_STEP = 1 << 20,   /* bytes that a session writes between looks at the room left */
+	LOOK_STEP = 1 << 20, /* bytes that a session writes between checks of the free space */
 	SCAN_BYTES = 64 << 10, /* of rows that a scan reads ahead */
 	PANIC_SIZE = 400
 };
@@ -28,16 +30,16 @@ struct nb_session {
 	struct nb_db *db;
 	DB_TXN *txn;         /* NULL: each verb has its own */
 	struct buffer found; /* the value that get lends */
-	struct buffer rows;  /* of a scan, read ahead */
-	size_t rows_at;      /* where the next one begins */
-	DB_TXN *scan_txn;    /* NULL: that of the session */
+	struct buffer rows;  /* rows that a scan has read ahead */
+	size_t rows_at;      /* position of the next row */
+	DB_TXN *scan_txn;    /* NULL: the session's transaction */
 	DBC *cursor;
-	uint64_t scan_left; /* rows that will be asked for, as far as is known */
+	uint64_t scan_left; /* expected number of further rows */
 	bool is_backward, is_keys_only, is_at_end;
-	uint64_t unlooked; /* bytes written since the room was looked at */
+	uint64_t unlooked; /* bytes written since the last check of the free space */
 };
 
-/* A row in `rows`; its key and value follow. */
+/* A row in `rows`, before its key and value. */
 struct row {
 	uint32_t key_size, value_size;
 };
@@ -50,7 +52,7 @@ abort_txn(struct nb_session *session)
 	session->txn = NULL;
 }
 
-/* The answer of a verb to an error of the library. */
+/* Convert the library's error to a verb's answer. */
 static int
 outcome(struct nb_session *session, const char *call, int error)
 {
@@ -88,21 +90,24 @@ session_close(struct nb_session *session)
 
 /* --- records --- */
 
-/* `slice` as what is given to a call. A length is 32 bits wide there. */
+/* Pass `slice` as an argument. Lengths are 32 bits wide. */
 static inline DBT
 lend(struct nb_slice slice)
 {
 	return (DBT){.data = (void *)(uintptr_t)slice.data, .size = (uint32_t)slice.size};
 }
 
-/* The row that was looked for, within the tree's node. */
+/* Copy the requested row, which is inside the tree's node. */
 static int
 keep_value(const DBT *key, const DBT *value, void *extra)
 {
 	return buffer_set(extra, value->data, value->size) ? 0 : ENOMEM;
 }
 
-/* The session's transaction, or one of its own to read in, which is also set in `*own`. */
+/*
+ * Set *txn to the session's transaction, or to a new one for reading, which is also set in
+ * *own.
+ */
 static inline int
 begin_read(struct nb_session *session, DB_TXN **txn, DB_TXN **own)
 {
@@ -127,14 +132,14 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 		return outcome(session, "DB_ENV->txn_begin", error);
 	error = base->getf_set(base, txn, 0, &what, keep_value, &session->found);
 	if (own != NULL)
-		own->commit(own, 0); /* of one that only reads there is nothing to fail */
+		own->commit(own, 0); /* a read-only transaction cannot fail to commit */
 	if (error != 0)
 		return outcome(session, "DB->getf_set", error);
 	*value = buffer_slice(&session->found);
 	return NB_OK;
 }
 
-/* End a transaction that the call that gave `error` was made in, if it is `own`. */
+/* If `own` is not NULL, end it: commit after success, abort after `error`. */
 static inline int
 end_write(DB_TXN *own, int error)
 {
@@ -178,7 +183,7 @@ store(struct nb_session *session, struct nb_slice key, struct nb_slice value, ui
 
 PUT_AND_INSERT(store, 0, DB_NOOVERWRITE)
 
-/* Sends a message down the tree and does not look whether there is something to remove. */
+/* Sends a message down the tree without checking whether the key exists. */
 static int
 del(struct nb_session *session, struct nb_slice key)
 {
@@ -217,7 +222,7 @@ commit(struct nb_session *session)
 	DB_TXN *txn = session->txn;
 	if (txn == NULL)
 		return NB_CONFLICT;
-	session->txn = NULL; /* commit frees it, whatever it returns */
+	session->txn = NULL; /* commit always frees it */
 	return wrote(session, "DB_TXN->commit", txn->commit(txn, 0), 0);
 }
 
@@ -229,7 +234,7 @@ batch_write(DB *base, DB_TXN *txn, const struct nb_write *write)
 				: base->put(base, txn, &what, &with, 0);
 }
 
-/* A transaction, nested if the session has one, so it is atomic in any case. */
+/* A transaction, nested if the session has one, so it is always atomic. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -328,17 +333,17 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	return outcome(session, "DBC->c_getf_first", error);
 }
 
-/* Read rows from the cursor on into the buffer, all of whose rows were returned. */
+/* Read rows from the cursor into the buffer, after all of its rows were returned. */
 static int
 read_ahead(struct nb_session *session)
 {
 	DBC *cursor = session->cursor;
 	session->rows.size = session->rows_at = 0;
 	if (session->scan_left == 0)
-		session->scan_left = 1; /* more than was said */
+		session->scan_left = 1; /* more rows than expected */
 	int error = session->is_backward ? cursor->c_getf_prev(cursor, 0, keep_rows, session)
 					 : cursor->c_getf_next(cursor, 0, keep_rows, session);
-	/* Where a leaf ends, or the tree, before the buffer is full. */
+	/* The leaf or the tree ends before the buffer is full. */
 	if (error == TOKUDB_CURSOR_CONTINUE ||
 		(error == DB_NOTFOUND && session->rows.size != 0))
 		return 0;
@@ -365,7 +370,7 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 	return NB_OK;
 }
 
-/* --- the whole --- */
+/* --- operations on the whole database --- */
 
 static int
 never_stop(void *extra, float progress)
@@ -373,7 +378,7 @@ never_stop(void *extra, float progress)
 	return 0;
 }
 
-/* What writes put off is messages: they are in inner nodes, on their way to the leaves. */
+/* The deferred work is messages in inner nodes on their way to the leaves. */
 static int
 flush(struct nb_db *db, uint32_t upto)
 {
@@ -404,7 +409,7 @@ static const struct counter {
 	{"LOCKTREE_TIMEOUT_COUNT", "lock_timeouts", "timeouts", NB_STAT_COUNTER},
 };
 
-/* The library fills the whole of its table, some 400 rows that it sums up elsewhere. */
+/* The library always fills its entire table of some 400 rows. */
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {

@@ -61,8 +61,7 @@ enum { OPTIONS(OPTION_ID) OPTION_COUNT };
 static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 static const uint32_t hash_only = 1u << RCNUM;
 static const uint32_t tree_only = 1u << LMEMB | 1u << NMEMB | 1u << LCNUM | 1u << NCNUM;
-static const uint8_t compressions[] = {
-	0, HDBTDEFLATE, HDBTBZIP, HDBTTCBS}; /* equal to BDBT... */
+static const uint8_t compressions[] = {0, HDBTDEFLATE, HDBTBZIP, HDBTTCBS}; /* as BDBT... */
 
 struct nb_db {
 	const struct nb_host *host;
