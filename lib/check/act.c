@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Does a random operation to the engine and to the oracle, and compares the answers.
+ * Executes a random operation on the engine and the oracle, and compares the answers.
  *
- * Verbs, steps of an execute and verbs in a transaction are judged alike, by what the oracle has
- * then. The oracle needs only get, put, del and scans: what the other verbs mean stands here.
+ * Verbs, steps of an execute and verbs in a transaction are judged in the same way, by the
+ * present contents of the oracle. The oracle needs only get, put, del and scans: the
+ * meaning of the other verbs is defined here.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ differ(struct model *m, const char *call, int rc, const char *wanted)
 	return false;
 }
 
-/** Returns false: m->why says how the answer differs. */
+/** Describe in m->why how the answer differs. Returns false. */
 static bool
 explain(struct model *m, const char *fmt, ...) NB_PRINTF(2, 3);
 
@@ -68,7 +69,7 @@ oracle_write(struct model *m, struct nb_slice key, const struct nb_slice *value)
 	return rc >= 0 || oracle_failed(m);
 }
 
-/** Compares an answer for `key` and its value with the oracle's. */
+/** Compare an answer for `key` and its value with the oracle's. */
 static bool
 same_as_oracle(
 	struct model *m, const char *verb, struct nb_slice key, int rc, struct nb_slice value)
@@ -92,7 +93,10 @@ same_as_oracle(
 	return is_same;
 }
 
-/** The oracle's value as a number; false: it has neither none nor one of 8 bytes. */
+/**
+ * Read the oracle's value as a number, 0 if missing; false: the value does not have 8
+ * bytes.
+ */
 static bool
 oracle_number(struct model *m, struct nb_slice key, uint64_t *number)
 {
@@ -120,7 +124,7 @@ oracle_prefix_is_empty(struct model *m, struct nb_slice prefix)
 	return !is_one;
 }
 
-/** NB_OK for a key that is there with an older value; ages are numbers at byte 0. */
+/** NB_OK if the key has an older value; ages are numbers at byte 0. */
 static int
 oracle_is_older(struct model *m, struct nb_slice key, struct nb_slice value)
 {
@@ -132,14 +136,14 @@ oracle_is_older(struct model *m, struct nb_slice key, struct nb_slice value)
 	return (int64_t)found < (int64_t)age ? NB_OK : NB_EXISTS;
 }
 
-/** What the verb must answer, if it does not get; `*also` may be right as well. */
+/** The expected answer of a verb other than get; `*also` is correct as well. */
 static int
 foresee(struct model *m, const struct nb_step *step, int *also)
 {
 	bool is_there = oracle_has(m, step->key);
 	*also = NB_OK;
 	switch (step->verb) {
-	case NB_STEP_DEL: /* of a missing key both are right */
+	case NB_STEP_DEL: /* for a missing key both answers are correct */
 		return is_there ? NB_OK : NB_NOT_FOUND;
 	case NB_STEP_INSERT:
 		return *also = is_there ? NB_EXISTS : NB_OK;
@@ -152,7 +156,10 @@ foresee(struct model *m, const struct nb_step *step, int *also)
 	}
 }
 
-/** Compares the answer of a verb, or a step, with the oracle's, which does it as well. */
+/**
+ * Compare the answer of a verb or a step with the expected one, and execute it on the
+ * oracle.
+ */
 static bool
 judge(struct model *m, const struct nb_step *step)
 {
@@ -177,7 +184,7 @@ judge(struct model *m, const struct nb_step *step)
 	return oracle_write(m, step->key, &(struct nb_slice){&sum, sizeof(sum)});
 }
 
-/** The verb of its own for a step. */
+/** Execute a step by its single verb. */
 static int
 call_verb(const struct database *db, struct nb_step *step)
 {
@@ -227,7 +234,7 @@ do_del(struct model *m, const struct op *op)
 	return do_verb(m, (struct nb_step){.key = op_key(m, op, 0), .verb = NB_STEP_DEL});
 }
 
-/** Leaves a value of another size as it is, with a failure or without. */
+/** Execute a merge. A value of another size must stay unchanged, with or without a failure. */
 static bool
 do_merge(struct model *m, const struct op *op)
 {
@@ -241,9 +248,9 @@ do_merge(struct model *m, const struct op *op)
 	return rc <= NB_OK || differ(m, "merge", rc, "a failure");
 }
 
-/* --- several at once --- */
+/* --- several operations at once --- */
 
-/** Whether the step adds to a number, or compares numbers, that are there when it begins. */
+/** Whether the step works on numbers, and no earlier step of the list changes its record. */
 static bool
 is_of_numbers(struct model *m, const struct nb_step *steps, uint32_t i)
 {
@@ -255,7 +262,7 @@ is_of_numbers(struct model *m, const struct nb_step *steps, uint32_t i)
 		(steps[i].verb == NB_STEP_MERGE || steps[i].value.size >= sizeof(number));
 }
 
-/** A step that could only fail becomes a get. */
+/** Make a step. A step that could only fail becomes a get. */
 static struct nb_step
 op_step(struct model *m, const struct op *op, struct nb_step *steps, uint32_t i)
 {
@@ -265,7 +272,7 @@ op_step(struct model *m, const struct op *op, struct nb_step *steps, uint32_t i)
 		.operand = verb == NB_STEP_MERGE ? roll : 0,
 		.verb = verb,
 		.skips = op->kind == EXECUTE && roll % 4 == 0 ? 1 + roll / 4 % 3 : 0,
-		.answer = INT32_MAX}; /* no verb answers this: unset is seen */
+		.answer = INT32_MAX}; /* answered by no verb, so an unset answer is detected */
 	if (op_writes_value(m, op, i))
 		steps[i].value = op_value(m, op, i);
 	if ((verb == NB_STEP_MERGE || verb == NB_STEP_PUT_IF_NEWER) &&
@@ -302,10 +309,10 @@ do_execute(struct model *m, const struct op *op)
 		given[i] = op_step(m, op, steps, i);
 	int rc = engine->execute(m->subject.session, given, op->count, flags[op->seed % 4]);
 	if (rc == NB_UNSUPPORTED)
-		return true; /* and nothing happened, as the next operations show */
+		return true; /* later operations show that it had no effect */
 	if (rc != NB_OK)
 		return differ(m, "execute", rc, "NB_OK");
-	for (uint32_t i = 0; i < op->count; i++) { /* the rest is not the engine's to change */
+	for (uint32_t i = 0; i < op->count; i++) { /* the engine may not change the rest */
 		steps[i].answer = given[i].answer;
 		if (steps[i].verb == NB_STEP_GET)
 			steps[i].value = given[i].value;
@@ -344,7 +351,8 @@ do_multi_get(struct model *m, const struct op *op)
 	int32_t answers[GROUP];
 	for (uint32_t i = 0; i < op->count; i++) {
 		keys[i] = op_key(m, op, i);
-		answers[i] = INT32_MAX; /* no verb answers this: unset is seen */
+		/* answered by no verb, so an unset answer is detected */
+		answers[i] = INT32_MAX;
 	}
 	int rc = engine->multi_get(m->subject.session, keys, op->count, values, answers);
 	if (rc != NB_OK)
@@ -359,7 +367,7 @@ do_multi_get(struct model *m, const struct op *op)
 /** A record of the oracle before a transaction. */
 struct saved {
 	struct nb_slice key;
-	void *value; /* a copy; NULL: it was not there */
+	void *value; /* a copy; NULL: the record did not exist */
 	size_t size;
 };
 
@@ -377,7 +385,7 @@ save(struct model *m, struct saved *saved, struct nb_slice key)
 	release(&m->oracle);
 }
 
-/** Undoes the steps in the oracle if they are aborted. */
+/** If the transaction is aborted, undo its steps in the oracle. */
 static bool
 end_saved(struct model *m, struct saved *saved, uint32_t count, bool is_kept)
 {
@@ -393,7 +401,7 @@ end_saved(struct model *m, struct saved *saved, uint32_t count, bool is_kept)
 	return is_right;
 }
 
-/** Does the steps one by one. The transaction must see each of its writes. */
+/** Execute the steps one by one. The transaction must see each of its writes. */
 static bool
 write_in_transaction(
 	struct model *m, const struct op *op, struct saved *saved, uint32_t *saved_count)
@@ -409,7 +417,10 @@ write_in_transaction(
 	return true;
 }
 
-/** Committed, and then kept by the oracle as well; or aborted, and then without effect. */
+/**
+ * Execute a transaction. A committed one also changes the oracle; an aborted one has no
+ * effect.
+ */
 static bool
 do_transaction(struct model *m, const struct op *op)
 {
@@ -445,7 +456,7 @@ do_settle(struct model *m, const struct op *op)
 		differ(m, "flush", rc, "NB_OK or NB_UNSUPPORTED");
 }
 
-/** Compares the next records of the two open scans, and their ends. */
+/** Compare the next records of the two open scans, and their ends. */
 static bool
 scans_agree(struct model *m, uint32_t limit)
 {

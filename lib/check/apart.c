@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks one promise in its own process, so that a faulty engine harms only that process. The
- * finding comes back in shared memory. The promise is broken if the process ends in any way
- * other than with that finding and status 0, or does not end.
+ * Checks one promise in its own process, so that a faulty engine harms only that process.
+ * The finding is returned in shared memory. The promise is broken if the process does not
+ * end with that finding and status 0.
  *
- * The child is a fork() without exec(): the parent, which has a single thread, has loaded the
- * engine but never opened it. The child leaves by exit(), so that sanitizers report at its end.
+ * The child is a fork() without exec(): the parent has a single thread, and has loaded but
+ * never opened the engine. The child leaves by exit(), so that sanitizers report at its
+ * end.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@
 #include "check/board.h"
 #include "run/fault.h"
 
-#define LOOK_NS UINT64_C(20000000) /* between two calls of calls_look() */
+#define LOOK_NS UINT64_C(20000000) /* interval of calls_look() */
 
 static _Noreturn void
 be_child(void (*work)(void *arg), void *arg, pid_t parent)
@@ -60,7 +61,7 @@ int
 apart_do(void (*work)(void *arg), void *arg, uint64_t timeout_ns, int *status)
 {
 	pid_t parent = getpid();
-	fflush(NULL); /* or the child would write it again */
+	fflush(NULL); /* else the child would write the buffers again */
 	pid_t pid = fork();
 	if (pid < 0)
 		return error_system("cannot create a process");
@@ -120,7 +121,7 @@ note_end(int how, int status, uint64_t timeout_ns)
 		strcat(letter->text, after);
 }
 
-/** Leaves its finding on the board. */
+/** Check a promise; the finding is on the board. */
 static int
 check_in(const struct nb_check_args *args, size_t index)
 {
@@ -137,9 +138,9 @@ check_in(const struct nb_check_args *args, size_t index)
 }
 
 /**
- * An engine that prints breaks the promise about printing. If that check does not find it (a
- * complaint about a key that is too long, for example), printing breaks the promise in which it
- * happened.
+ * An engine that prints breaks the promise about printing. If that check does not reproduce
+ * it (a complaint about a key that is too long, for example), the promise during which it
+ * printed is broken.
  */
 static int
 judge_prints(const struct nb_check_args *args)
@@ -179,7 +180,7 @@ nb_check_apart(
 	rc = check_in(&own, index);
 	if (rc == NB_OK)
 		rc = judge_prints(&own);
-	tree_drop(scratch); /* a child that crashed could not */
+	tree_drop(scratch); /* a child that crashed has not removed its directories */
 	if (rc == NB_OK && report != NULL)
 		report(to,
 			&(struct nb_check_finding){.size = sizeof(struct nb_check_finding),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine under check, with each verb in a wrapper that records what the thread is doing:
- * which call, of which session, with which key. The records lie in memory shared with the
- * parent, which reports them for a child that crashed, ended or hangs. A verb that lends more
- * bytes than any object can have becomes a failure here, before a check reads them.
+ * The engine under check, with each verb in a wrapper that records the present call of the
+ * thread: its verb, session and key. The records are in memory shared with the parent,
+ * which reports them for a child that crashed, ended or hangs. A loan of more bytes than
+ * any object can have becomes a failure here, before a check reads it.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ board_make(void)
 	return NB_OK;
 }
 
-/* --- where a thread is --- */
+/* --- the present call of a thread --- */
 
 static void
 describe_call(const struct heartbeat *heartbeat, const char *name, char *buf, size_t size)
@@ -59,7 +59,7 @@ static void
 enter_call(
 	struct call *call, const char *name, struct nb_slice key, const struct nb_slice *value)
 {
-	/* One byte more than is shown, so that a longer key is marked as cut. */
+	/* One byte more than is printed, so that a longer key is marked as cut. */
 	call->key_size = key.size < sizeof(call->key) ? key.size : sizeof(call->key);
 	if (call->key_size > 0)
 		memcpy(call->key, key.data, call->key_size);
@@ -162,9 +162,9 @@ WATCH(merge, OF_KEY(merge), (struct nb_session *session, struct nb_slice key, ui
 WATCH(reset, enter_database("reset"), (struct nb_db *db), (db))
 /* clang-format on */
 
-/* --- their loans --- */
+/* --- loans --- */
 
-/** rc; or NB_FAIL, with a text, if the size is impossible. */
+/** Returns rc, or NB_FAIL with a text if the size is impossible. */
 static int
 judge_size(int rc, const char *call, size_t size)
 {
@@ -174,7 +174,7 @@ judge_size(int rc, const char *call, size_t size)
 	return suite_host.fail(rc, "%s", nb_error_text());
 }
 
-/** The same for a loan, which it releases. */
+/** The same for a loan, which is released if it is impossible. */
 static int
 judge_loan(struct nb_session *session, int rc, const char *call, size_t size)
 {
@@ -266,9 +266,12 @@ calls_watch(const struct nb_engine *engine)
 	return &table;
 }
 
-/* --- how a child ended --- */
+/* --- the end of a child --- */
 
-/** Its calls, such as " in put (key a), worker 0"; all of them if the culprit is unknown. */
+/**
+ * Describe the present calls: " in put (key a), worker 0"; all of them if the culprit is
+ * unknown.
+ */
 static void
 describe_place(char *buf, size_t size)
 {

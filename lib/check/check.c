@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs one promise. The promises (PROMISES in suite.h) stand in the order in which an author
- * should fix them: each uses only what the ones before it have tested. So the first broken
- * promise is usually the cause of the later ones. First the engine's table, then single
- * records, opening, optional verbs, scans, reopening and threads, and last random use of all
- * verbs compared with the oracle.
+ * Runs one promise. The promises (PROMISES in suite.h) are in the order in which an author
+ * should fix them: each uses only what earlier ones have tested. So the first broken
+ * promise is usually the cause of the later ones. The order is: the engine's table, single
+ * records, opening, optional verbs, scans, reopening, threads, and random use of all verbs
+ * compared with the oracle.
  *
  * A promise that needs a capability or a verb which the engine lacks is not applicable; its
  * finding names what is missing.
@@ -17,9 +17,9 @@
 #include "check/suite.h"
 #include "run/engine.h"
 
-/* What a promise needs of the engine. */
+/* The requirements of a promise. */
 enum {
-	DATA = 1u << 0, /* not synthetic */
+	DATA = 1u << 0, /* not a synthetic engine */
 	SYNTHETIC = 1u << 1,
 	PERSISTENT = 1u << 2,
 	CONCURRENT = 1u << 3,
@@ -42,7 +42,7 @@ enum {
 	MERGE = 1u << 20,
 	RESET = 1u << 21,
 	TICK = 1u << 22,
-	RESTART = 1u << 23 /* of a client: servers that stop at close, and start at open */
+	RESTART = 1u << 23 /* for a client: servers that stop at close and start at open */
 };
 
 static const struct {
@@ -102,7 +102,7 @@ static const struct {
 	{TICK, VERB(tick)},
 };
 
-/** The first verb that the needs include and the engine lacks, or NULL. */
+/** The first required verb that the engine lacks; NULL: none. */
 static const char *
 missing_verb(const struct nb_engine *engine, uint32_t needs)
 {
@@ -115,7 +115,7 @@ missing_verb(const struct nb_engine *engine, uint32_t needs)
 	return NULL;
 }
 
-/** Whether the promise applies; if not, records why. */
+/** Whether the promise applies; if not, record the reason. */
 static bool
 applies(struct suite *s, uint32_t needs)
 {
@@ -132,7 +132,7 @@ applies(struct suite *s, uint32_t needs)
 	return missing == NULL || suite_skip(s, "no verb %s", missing);
 }
 
-/** Servers that were named, or shared private ones, or those of each database. */
+/** Use the named servers, shared private ones, or private ones for each database. */
 static int
 take_servers(struct suite *s, uint32_t needs)
 {
@@ -179,7 +179,7 @@ int
 nb_check_one(
 	const struct nb_check_args *args, size_t index, nb_check_report_fn report, void *to)
 {
-	static struct suite s; /* too large for a stack; one check at a time, see check.h */
+	static struct suite s; /* too large for the stack; one check at a time, see check.h */
 	s = (struct suite){.args = args,
 		.engine = args->engine,
 		.lock = PTHREAD_MUTEX_INITIALIZER,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * execute: a list of steps as one call. A case is such a list, with the answer of each step and
- * the records that it leaves; all cases begin with the same records. An engine may refuse steps
- * and flags, but then nothing has happened, since the host does the steps in another way.
+ * execute: a list of steps as one call. A scene is such a list, with the answer of each
+ * step and the resulting records; all scenes begin with the same records. An engine may
+ * refuse steps and flags, but then it must not change anything, because the host executes
+ * the steps in another way.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,16 +27,16 @@ enum {
 #define BALANCE UINT64_C(1000)
 
 /*
- * The first character of a key says what its value is: '#' a number of 8 bytes, '@' four bytes
- * and then the age, any other one a text.
+ * The first character of a key defines the type of its value: '#' a number of 8 bytes, '@'
+ * four bytes and then the age, any other a text.
  */
 struct record {
-	const char *key, *value; /* NULL: not there */
+	const char *key, *value; /* NULL: missing */
 };
 
 struct step {
 	uint32_t verb;
-	const char *key, *value; /* of a get: what it finds */
+	const char *key, *value; /* of a get: the expected value */
 	int answer;
 	uint32_t skips;
 	uint64_t operand;
@@ -43,13 +44,13 @@ struct step {
 
 struct scene {
 	struct step steps[STEPS];     /* ended by a NULL key */
-	struct record after[RECORDS]; /* likewise */
+	struct record after[RECORDS]; /* ended by a NULL key */
 };
 
 static const struct record before[] = {{"a", "1"}, {"ab", "2"}, {"#n", "40"}, {"@t", "5"},
 	{"@-", "-3"}, {"b", NULL}, {"c", NULL}, {"#m", NULL}};
 
-/* A last byte of a key, and the bit of a set that stands for it. */
+/* A last byte of a key, and its bit in a set. */
 #define LAST_2 "\002"
 #define LAST_63 "\077"
 #define SET(byte) (UINT64_C(1) << (byte))
@@ -97,7 +98,10 @@ static const struct scene prefixes = {
 		{NB_STEP_PREFIX_EMPTY, "ab"}, {NB_STEP_PREFIX_EMPTY, "a", NULL, NB_EXISTS}},
 	.after = {{"a", "1"}, {"ab", NULL}, {"bc", "3"}}};
 
-/* A key that is the prefix itself does not count, nor does one whose last byte is not in the set. */
+/*
+ * The prefix itself does not count as a key, nor does a key whose last byte is not in the
+ * set.
+ */
 static const struct scene sets = {
 	.steps = {{NB_STEP_PUT, "e" LAST_2, "1"}, {NB_STEP_PUT, "e" LAST_2 "x" LAST_63, "2"},
 		{NB_STEP_PREFIX_EMPTY, "e", NULL, NB_EXISTS, .operand = SET(1) | SET(2)},
@@ -115,7 +119,7 @@ static const struct scene reads = {
 		{NB_STEP_GET, "b", NULL, NB_NOT_FOUND}, {NB_STEP_GET, "a", "1"}},
 	.after = {{"a", "1"}, {"ab", "2"}}};
 
-/** Each get lends a value, whatever the steps after it do to the record. */
+/** Each get lends a value, and later steps on the record do not change it. */
 static const struct scene loans = {
 	.steps = {{NB_STEP_GET, "a", "1"}, {NB_STEP_PUT, "a", "3"}, {NB_STEP_GET, "a", "3"},
 		{NB_STEP_GET, "ab", "2"}, {NB_STEP_DEL, "ab"}, {NB_STEP_GET, "#n", "40"},
@@ -128,7 +132,7 @@ slice_of(const char *text)
 	return (struct nb_slice){text, text == NULL ? 0 : strlen(text)};
 }
 
-/** The bytes that `text` means under the key. */
+/** Encode `text` as a value of the key. */
 static struct nb_slice
 value_of(unsigned char buf[BYTES], const char *key, const char *text)
 {
@@ -166,14 +170,14 @@ open_before(struct suite *s)
 	return is_right;
 }
 
-/** execute in the main session; a conflict is retried. */
+/** Execute in the main session; a conflict is retried. */
 static int
 do_execute(struct suite *s, struct nb_step *steps, size_t count, uint32_t flags)
 {
 	return session_execute(s, s->main.session, steps, count, flags);
 }
 
-/** The engine refused: it says why, and nothing has happened. */
+/** Check a refusal: it has a text, and nothing has changed. */
 static bool
 refused_cleanly(struct suite *s, int rc)
 {
@@ -192,7 +196,8 @@ make_steps(struct nb_step *steps, unsigned char (*bytes)[BYTES], const struct sc
 			.operand = is_newer ? AGE_OFFSET : from->operand,
 			.verb = from->verb,
 			.skips = from->skips,
-			.answer = INT32_MAX}; /* no verb answers this: unset is seen */
+			/* answered by no verb, so an unset answer is detected */
+			.answer = INT32_MAX};
 		if (from->verb != NB_STEP_GET)
 			steps[count].value = value_of(bytes[count], from->key, from->value);
 	}
@@ -213,7 +218,7 @@ expect_step(struct suite *s, const struct scene *scene, size_t i, const struct n
 		suite_break(s, "%s lent another value than the key had then", call);
 }
 
-/** Does the steps; `*is_refused`: the engine cannot do them. */
+/** Execute a scene; `*is_refused`: the engine cannot. */
 static bool
 play(struct suite *s, const struct scene *scene, uint32_t flags, bool *is_refused)
 {
@@ -299,7 +304,7 @@ PROMISE(execute_answers_alike_with_each_flag)
 	return true;
 }
 
-/** A put and then this step are refused as a whole. */
+/** Check that a put followed by this step is refused as a whole. */
 static bool
 refuses(struct suite *s, const char *call, struct nb_step bad, uint32_t flags)
 {
@@ -321,7 +326,7 @@ PROMISE(execute_refuses_unknown_steps_and_flags)
 		refuses(s, "execute of an unknown step", unknown, 0);
 }
 
-/* The last step adds to a value that is not of 8 bytes. */
+/* The last step adds to a value that does not have 8 bytes. */
 PROMISE(atomic_execute_that_fails_leaves_nothing)
 {
 	struct nb_step steps[] = {
@@ -343,7 +348,7 @@ PROMISE(atomic_execute_that_fails_leaves_nothing)
 
 static const char *const accounts[ACCOUNTS] = {"#0", "#1", "#2", "#3"};
 
-/** Moves an amount from one account to another. */
+/** Move an amount from one account to another. */
 static int
 transfer(struct suite *s, struct nb_session *session, uint64_t roll)
 {
@@ -358,7 +363,7 @@ transfer(struct suite *s, struct nb_session *session, uint64_t roll)
 	return rc;
 }
 
-/** Reads all accounts in one execute. They hold together what they held in the beginning. */
+/** Read all accounts in one execute, and check that their sum is unchanged. */
 static bool
 expect_sum(struct suite *s, struct nb_session *session, uint32_t flags)
 {
@@ -368,7 +373,7 @@ expect_sum(struct suite *s, struct nb_session *session, uint32_t flags)
 		steps[i] = (struct nb_step){.key = slice_of(accounts[i]), .verb = NB_STEP_GET};
 	int rc = session_execute(s, session, steps, ACCOUNTS, flags);
 	if (rc == NB_UNSUPPORTED && flags != 0)
-		return true; /* refused: another promise */
+		return true; /* whether it may refuse is another promise */
 	if (!suite_ok(s, "execute of gets", rc))
 		return false;
 	for (int i = 0; i < ACCOUNTS; i++)

@@ -7,7 +7,7 @@
 
 enum {
 	ROOM = 7,          /* does not divide REQUESTS, so the last reap is short */
-	IDLE_REAPS = 10000 /* of a millisecond each; after that a request is lost */
+	IDLE_REAPS = 10000 /* of a millisecond each; after that a request counts as lost */
 };
 
 void
@@ -16,7 +16,8 @@ flight_begin(struct flight *flight, struct suite *s, struct nb_session *session,
 	memset(flight, 0, sizeof(*flight));
 	flight->suite = s;
 	flight->session = session;
-	flight->tag = (UINT64_C(0xfeed) << 48) + ((uint64_t)id << 32); /* a tag has 64 bits */
+	/* use all 64 bits of a tag */
+	flight->tag = (UINT64_C(0xfeed) << 48) + ((uint64_t)id << 32);
 }
 
 struct flown *
@@ -146,7 +147,7 @@ flight_wait(struct flight *flight)
 	return true;
 }
 
-/** Submit those that conflicted once more, each by itself, until none does. */
+/** Submit a request again, alone, until it does not conflict. */
 static bool
 fly_again(struct flight *flight, struct flown *flown)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The host interface that the suite gives to an engine. For each thread it keeps the last text
- * given to fail(), so that a check can test whether a failure had a text. It also records calls
- * that engine.h does not allow: fail() with an answer that is not a failure, or with an empty
- * text. Such a misuse breaks whichever promise is being checked, because it would garble the
- * error message of a real run.
+ * The host interface that the suite gives to an engine. For each thread it keeps the last
+ * text given to fail(), so that a check can test whether a failure had a text. It also
+ * records calls that engine.h does not allow: fail() with an answer that is not a failure,
+ * or with an empty text. Such a misuse breaks the promise being checked, because it would
+ * garble the error message of a real run.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,7 +52,10 @@ log_text(uint32_t level, const char *fmt, ...)
 	va_end(args);
 	if (level != NB_LOG_INFO && level != NB_LOG_WARNING)
 		note_misuse("host->log() was called with the unknown level %d", (int)level);
-	/* The suite opens a hundred times: what an engine says at each open is left out. */
+	/*
+	 * Leave out information: the suite opens a hundred times, and an engine may log at
+	 * each open.
+	 */
 	if (level != NB_LOG_INFO && log_to != NULL && log_to->log != NULL)
 		log_to->log(level, "%s", buf);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * More records than fit into a page or a small table: so many that a tree gets inner nodes and a
+ * More records than fit into a page or a small table, so that a tree gets inner nodes and a
  * hash table grows. Then most of them are deleted, so that pages are merged.
  */
 #include <string.h>
@@ -14,7 +14,7 @@ struct many_key {
 	struct nb_slice slice;
 };
 
-/** The keys do not sort as `i` does. */
+/** Make a key. The order of keys differs from the order of `i`. */
 static struct nb_slice
 make_key(struct suite *s, struct many_key *key, uint32_t i)
 {
@@ -47,7 +47,7 @@ open_many(struct suite *s)
 	return true;
 }
 
-/** Finds all records; or, if `is_thinned`, only those that remain. */
+/** Find all records; if `is_thinned`, only those that remain. */
 static bool
 find_many(struct suite *s, bool is_thinned)
 {
@@ -76,7 +76,7 @@ PROMISE(many_records_are_kept)
 	return open_many(s) && find_many(s, false) && thin_out(s) && find_many(s, true);
 }
 
-/** Each record once, and in order if the engine promises it. */
+/** Read a scan: each record once, and in order if the engine promises it. */
 static bool
 read_scan(struct suite *s, uint32_t flags, uint32_t wanted)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * merge: numbers that are added to in place. Each sum is read back with get.
- */
+/* merge: adds to numbers in place. Each sum is read back with get. */
 #include <string.h>
 
 #include "check/suite.h"
@@ -40,7 +38,10 @@ PROMISE(merge_adds_modulo_2_to_the_64)
 	return true;
 }
 
-/* A failure; or NB_OK from an engine that adds later, without reading: then it drops that. */
+/*
+ * merge fails; or it returns NB_OK in an engine that adds later, without reading, and drops
+ * the addition.
+ */
 PROMISE(merge_leaves_a_value_of_another_size)
 {
 	static const size_t sizes[] = {0, 1, 7, 9, 100};

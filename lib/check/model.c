@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sequences of random operations, done to the engine and to the oracle, with the answers
- * compared.
+ * Executes sequences of random operations on the engine and on the oracle, and compares the
+ * answers.
  *
- * A sequence that shows a fault is shrunk by delta debugging (Zeller, Hildebrandt: Simplifying
- * and isolating failure-inducing input, TSE 2002): it is cut after the fault, then smaller and
- * smaller parts are left out while the rest, on new databases, still shows a fault. That need
- * not be the same fault. A fault that does not show again is reported as it was found.
+ * A sequence that shows a fault is shrunk by delta debugging (Zeller, Hildebrandt:
+ * Simplifying and isolating failure-inducing input, TSE 2002). It is cut after the fault.
+ * Then smaller and smaller parts are left out while the rest, on new databases, still shows
+ * a fault, which need not be the same one. A fault that does not show again is reported
+ * with the original sequence.
  *
- * Each sequence runs in its own process, a child of one that has never opened the engine. So
- * state that an engine keeps in its process, such as a counter, is the same each time, and a
- * sequence that crashes can be shrunk like any other.
+ * Each sequence runs in its own process, a child of one that has never opened the engine.
+ * So state that an engine keeps in its process, such as a counter, is the same each time,
+ * and a sequence that crashes can be shrunk like any other.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +26,8 @@
 #include "run/engine.h"
 
 enum {
-	REPLAYS = 1000, /* to shrink one sequence */
-	PLAINER = 32,   /* operations that are simplified, one by one */
+	REPLAYS = 1000, /* limit for shrinking one sequence */
+	PLAINER = 32,   /* limit for operations that are simplified */
 	SHORT_VALUE = 8,
 	PRINTING_OPS = 1000,
 	DEFAULT_SEEDS = 3,
@@ -56,7 +57,7 @@ do_sequence(const struct sequence *sequence)
 	}
 }
 
-/** In the child. */
+/** Replay a sequence, in the child. */
 static void
 replay_here(void *arg)
 {
@@ -77,7 +78,7 @@ replay_here(void *arg)
 	__atomic_store_n(&board->replayed.is_told, 1, __ATOMIC_RELEASE);
 }
 
-/** The result, after the child has ended. */
+/** Evaluate a replay after the child has ended. */
 static size_t
 judge_replay(struct model *m, size_t count, int status)
 {
@@ -98,8 +99,8 @@ judge_replay(struct model *m, size_t count, int status)
 }
 
 /**
- * Does the operations on new databases. Returns the index of the first one at which the two
- * differ (m->why says how), or `count` if none does.
+ * Execute the operations on new databases. Returns the index of the first one at which the
+ * two differ (m->why has the difference), or `count`.
  */
 static size_t
 replay(struct model *m, const struct op *ops, size_t count)
@@ -113,7 +114,7 @@ replay(struct model *m, const struct op *ops, size_t count)
 	if (!database_make(s, &m->subject, s->engine, s->args->options))
 		return count;
 	if (database_make(
-		    s, &m->oracle, engine_builtin("memory"), NULL)) { /* it has no options */
+		    s, &m->oracle, engine_builtin("memory"), NULL)) { /* it needs no options */
 		int how = apart_do(replay_here, &sequence, UINT64_MAX, &status);
 		if (how != PROCESS_ENDED)
 			suite_break(s, "the suite: %s", nb_error_text());
@@ -148,7 +149,7 @@ make_ops(const struct model *m, struct op *ops, size_t count, uint64_t seed)
 	}
 }
 
-/** A sequence that is not the shortest is better than none in time. */
+/** Whether shrinking may continue: a longer sequence in time is better than none. */
 static bool
 may_go_on(const struct model *m)
 {
@@ -156,7 +157,7 @@ may_go_on(const struct model *m)
 		clock_monotonic() - m->begin_ns < m->s->args->timeout_ns / 2;
 }
 
-/** Replaces ops by the first `tried` of `trial` if these show a fault as well. */
+/** Replace ops by the first `tried` of `trial` if these show a fault as well. */
 static bool
 keep_if_faulty(struct model *m, struct op *ops, size_t *count, struct op *trial, size_t tried)
 {
@@ -168,7 +169,7 @@ keep_if_faulty(struct model *m, struct op *ops, size_t *count, struct op *trial,
 	return true;
 }
 
-/** Leaves out operations that are not needed, first in parts of half the length. */
+/** Leave out unneeded operations, starting with parts of half the length. */
 static size_t
 shrink(struct model *m, struct op *ops, size_t count, struct op *trial)
 {
@@ -184,7 +185,7 @@ shrink(struct model *m, struct op *ops, size_t count, struct op *trial)
 				at += part;
 		}
 		if (part == 1 && is_smaller && may_go_on(m))
-			part = 2; /* another one may not be needed now */
+			part = 2; /* try single ones again: another may be unneeded now */
 	}
 	return count;
 }
@@ -198,7 +199,7 @@ keep_if_faulty_with_cap(
 	return keep_if_faulty(m, ops, count, trial, *count);
 }
 
-/** Tries a short value, then searches for the fewest bytes that show the fault. */
+/** Try a short value, then search for the fewest bytes that show the fault. */
 static void
 shorten_value(struct model *m, struct op *ops, size_t *count, struct op *trial, size_t i)
 {
@@ -214,7 +215,7 @@ shorten_value(struct model *m, struct op *ops, size_t *count, struct op *trial, 
 	}
 }
 
-/** Simplifies the remaining operations: short values, groups of one. */
+/** Simplify the remaining operations: short values, groups of one. */
 static size_t
 simplify(struct model *m, struct op *ops, size_t count, struct op *trial)
 {
@@ -232,7 +233,7 @@ simplify(struct model *m, struct op *ops, size_t count, struct op *trial)
 	return count;
 }
 
-/** The keys of some operations, in the order of bytes. */
+/** The keys used by some operations, in byte order. */
 struct used {
 	size_t keys[KEYS], count;
 };
@@ -266,7 +267,7 @@ are_different(const struct model *m, const struct used *used)
 	return true;
 }
 
-/** Whether the fault shows with these keys; if not, restores those of `before`. */
+/** Whether the fault shows with these keys; if not, restore those of `before`. */
 static bool
 keep_keys_if_faulty(struct model *m, const struct op *ops, size_t count,
 	const struct used *used, const struct nb_slice before[KEYS])
@@ -277,7 +278,7 @@ keep_keys_if_faulty(struct model *m, const struct op *ops, size_t count,
 	return false;
 }
 
-/** Cuts the key to the fewest bytes that show the fault. */
+/** Cut the key to the fewest bytes that show the fault. */
 static void
 shorten_key(struct model *m, const struct op *ops, size_t count, const struct used *used,
 	size_t key)
@@ -294,8 +295,9 @@ shorten_key(struct model *m, const struct op *ops, size_t count, const struct us
 }
 
 /**
- * Makes the keys as simple and short as the fault allows: all of them one letter, in their order;
- * else each a repeated letter if that shows the fault, and then cut.
+ * Make the keys as simple and short as the fault allows. First try one letter for each, in
+ * their order. Otherwise make each a repeated letter if that shows the fault, and then cut
+ * it.
  */
 static void
 simplify_keys(struct model *m, const struct op *ops, size_t count)
@@ -322,7 +324,7 @@ simplify_keys(struct model *m, const struct op *ops, size_t count)
 	}
 }
 
-/** Reports the broken promise, with as many steps as fit. */
+/** Report the broken promise, with as many steps as fit. */
 static void
 report(struct model *m, const struct op *ops, size_t count, uint64_t seed, bool shows_again)
 {
@@ -331,7 +333,7 @@ report(struct model *m, const struct op *ops, size_t count, uint64_t seed, bool 
 		shows_again ? ""
 			    : "; it did not show again when mininb repeated the operations");
 	s->step_count = (uint32_t)count;
-	size_t at = 0, spare = 64; /* for the last line */
+	size_t at = 0, spare = 64; /* room for the last line */
 	for (size_t i = 0; i < count; i++) {
 		size_t line = op_write(
 			m, &ops[i], s->steps + at, sizeof(s->steps) - spare - at);
@@ -363,7 +365,8 @@ run_seed(struct model *m, struct op *ops, struct op *trial, size_t count, uint64
 		count = shrink(m, ops, count, trial);
 		count = simplify(m, ops, count, trial);
 		simplify_keys(m, ops, count);
-		shows_again = replay(m, ops, count) < count; /* for m->why of just these */
+		/* sets m->why for the final sequence */
+		shows_again = replay(m, ops, count) < count;
 	}
 	if (!shows_again)
 		memcpy(m->why, first_why, sizeof(first_why));
@@ -371,7 +374,7 @@ run_seed(struct model *m, struct op *ops, struct op *trial, size_t count, uint64
 	return false;
 }
 
-/** Returns NULL, and the promise is broken, if memory is exhausted. */
+/** Create a model. If memory runs out, break the promise and return NULL. */
 static struct model *
 make_model(struct suite *s, uint32_t kinds)
 {
@@ -423,7 +426,7 @@ PROMISE(random_puts_gets_deletes_answer_as_the_oracle)
 	return run_model(s, POINTS);
 }
 
-/** The kinds of operations that the engine has verbs for. */
+/** The kinds of operations for which the engine has the verbs. */
 static uint32_t
 kinds_of(const struct nb_engine *e)
 {
@@ -459,7 +462,7 @@ PROMISE(prints_nothing_on_standard_output)
 	struct model *m = make_model(s, kinds_of(s->engine));
 	if (m == NULL)
 		return false;
-	m->goes_on = true; /* other promises check its answers */
+	m->goes_on = true; /* other promises check the answers */
 	model_make_keys(m, s->args->seed);
 	make_ops(m, ops, PRINTING_OPS, s->args->seed);
 	prints_begin(&prints);

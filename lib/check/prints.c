@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Catches what is printed: descriptor 1 becomes a file in memory. The file is limited to ROOM
+ * Captures printed text: descriptor 1 becomes a file in memory. The file is limited to ROOM
  * bytes, so that an engine that prints for each operation does not fill the memory. Further
  * writes fail in the engine.
  */
@@ -40,7 +40,7 @@ prints_end(struct prints *prints, char *text, size_t size)
 	if (prints->stdout_was < 0)
 		return;
 	fflush(stdout);
-	clearerr(stdout); /* it may have been full */
+	clearerr(stdout); /* a write may have failed because the file was full */
 	off_t end = lseek(STDOUT_FILENO, 0, SEEK_CUR);
 	ssize_t got = pread(STDOUT_FILENO, bytes, end < SHOWN ? (size_t)end : SHOWN, 0);
 	if (got > 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What one random operation means: act.c does it.
+ * The meaning of a random operation; act.c executes it.
  *
- * An operation is a few numbers from which its keys and values are made, so a part of a sequence
- * means the same without the rest. That makes shrinking possible. The keys are few, so that
- * operations meet: overwrites, deletes of existing keys, scans between neighbours. The keys
- * contain zeros and 0xff, are prefixes of one another, and are one byte long or as long as the
- * engine allows.
+ * An operation consists of a few numbers from which its keys and values are made. So each
+ * part of a sequence has the same meaning without the rest, which makes shrinking possible.
+ * There are few keys, so that operations affect each other: overwrites, deletes of existing
+ * keys, scans between neighbours. The keys contain zeros and 0xff, are prefixes of one
+ * another, and are one byte long or as long as the engine allows.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 #include "check/model.h"
 
 /**
- * A size up to `longest`, each power of two with equal probability. One in four is a power of
- * two or its neighbour: there fields, pages and buffers end.
+ * A size up to `longest`, each power of two with equal probability. One in four is a power
+ * of two or its neighbour, where fields, pages and buffers end.
  */
 static size_t
 random_size(uint64_t roll, size_t longest)
@@ -78,7 +78,7 @@ model_make_keys(struct model *m, uint64_t seed)
 	}
 }
 
-/* --- what an operation means --- */
+/* --- the meaning of an operation --- */
 
 uint64_t
 op_hash(uint64_t seed, uint64_t i)
@@ -93,7 +93,7 @@ op_key(const struct model *m, const struct op *op, uint32_t i)
 	return m->keys[op_hash(op->seed, op->first + i) % m->key_count];
 }
 
-/** Half of them are small, which is fast; the others have any size. */
+/** The size of a value. Half of them are small, which is fast; the others have any size. */
 static size_t
 op_value_size(const struct model *m, const struct op *op, uint32_t i)
 {
@@ -113,7 +113,7 @@ op_value(struct model *m, const struct op *op, uint32_t i)
 	size_t size = op_value_size(m, op, i);
 	bytes_fill(at, size, op_hash(op->seed, 2000 + op->first + i));
 	if (size > 2 && op_hash(op->seed, op->first + i) >> 62 == 0)
-		memset(at + 1, 0, size / 2); /* runs of zeros, as real records have them */
+		memset(at + 1, 0, size / 2); /* runs of zeros, as in real records */
 	return (struct nb_slice){at, size};
 }
 
@@ -205,7 +205,7 @@ op_from(const struct model *m, const struct op *op)
 	return op->seed % 4 == 0 ? (struct nb_slice){0} : op_key(m, op, 0);
 }
 
-/* --- printing it --- */
+/* --- printing --- */
 
 size_t
 op_write(const struct model *m, const struct op *op, char *to, size_t room)

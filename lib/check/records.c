@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Single records: put, get, del, and the keys and values that break engines: empty, one byte,
+ * Single records: put, get, del, with keys and values that break engines: empty, one byte,
  * 64 KiB, zeros inside, keys that are prefixes of one another.
  *
- * The model (model.c) would find most of this as well. Here each case has its own name, so that
- * the list of promises shows at a glance what an engine cannot do.
+ * The model (model.c) would find most of these faults as well. Here each case has its own
+ * name, so the list of promises shows at a glance what an engine cannot do.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ key_of(const void *data, size_t size)
 	return (struct nb_slice){.data = data, .size = size};
 }
 
-/** Whether the engine allows values of this size; if not, the promise does not apply. */
+/** Whether the engine allows values of this size; if not, skip the promise. */
 static bool
 takes_value(struct suite *s, size_t size)
 {
@@ -77,7 +77,7 @@ PROMISE(delete_of_a_missing_key_is_no_failure)
 	return put_and_find(s, SLICE("key"), 8, s->args->seed);
 }
 
-/* The deletes have another order than the puts. */
+/* The deletes are in another order than the puts. */
 PROMISE(other_records_outlive_a_delete)
 {
 	enum { RECORDS = 64, STEP = 27 /* coprime to RECORDS */ };
@@ -87,7 +87,7 @@ PROMISE(other_records_outlive_a_delete)
 		return false;
 	for (size_t i = 0; i < RECORDS; i++) {
 		memset(bytes[i], (int)(i % 4), sizeof(bytes[i]));
-		bytes[i][0] = (unsigned char)(4 * i); /* bytes above 0x7f as well */
+		bytes[i][0] = (unsigned char)(4 * i); /* bytes above 0x7f occur as well */
 		keys[i] = key_of(
 			bytes[i], limited(1 + i % sizeof(bytes[i]), s->engine->key_size_max));
 		if (!put(s, keys[i], suite_value(s, 20, i)))
@@ -156,8 +156,8 @@ PROMISE(value_of_the_greatest_size_is_kept)
 }
 
 /**
- * The size to test after `size`: each one up to 300. Then powers of two with their neighbours,
- * where fields, pages and buffers end, and in steps of 5 % between them.
+ * The size to test after `size`: each one up to 300, then in steps of 5 %. Powers of two
+ * and their neighbours are included, because fields, pages and buffers end there.
  */
 static size_t
 next_size(size_t size)
@@ -272,11 +272,11 @@ get_synthetic(struct suite *s, size_t size)
 	if (!put(s, SLICE("key"), suite_value(s, size, size)) ||
 		!suite_ok(s, "get", session_get(s, s->main.session, SLICE("key"), &found)))
 		return false;
-	/* A hint of 0 means that the size is not known: then any answer is right. */
+	/* A hint of 0 means that the size is unknown: then any size is correct. */
 	if (size != 0 && found.size != size)
 		return suite_break(
 			s, "get lent %zu bytes where values have %zu", found.size, size);
-	/* Each byte must be readable: otherwise a sanitizer or the kernel reports it. */
+	/* Read each byte, so that a sanitizer or the kernel reports an invalid one. */
 	if (found.size <= SUITE_VALUE_SIZE && found.size != 0)
 		memcpy(s->values, found.data, found.size);
 	session_release(s, s->main.session);

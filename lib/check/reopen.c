@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opening: which durability levels are accepted, and what a database holds after a clean close,
- * which is what NB_CAP_PERSISTENT promises. Crashes are tested elsewhere (lib/crash).
+ * Opening: which durability levels are accepted, and the contents of a database after a
+ * clean close, which NB_CAP_PERSISTENT promises. Crashes are tested elsewhere (lib/crash).
  *
- * An engine gives a durability level or refuses it. One that silently runs at another level is
- * compared unfairly, and nothing in the result shows it. Whether it honours a level cannot be
- * tested here, only that it accepts exactly the levels that it offers.
+ * An engine provides a durability level or refuses it. If it silently ran at another level,
+ * a comparison would be unfair, and nothing in the result would show it. This file cannot
+ * test whether the engine honours a level, only that it accepts exactly the levels that it
+ * offers.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,7 @@ make_key(struct record_key *key, uint64_t i)
 {
 	bytes_fill(key->bytes, sizeof(key->bytes), i);
 	key->slice = (struct nb_slice){.data = key->bytes, .size = 2 + i % 7};
-	memcpy(key->bytes, &(uint16_t){(uint16_t)i}, 2); /* so that all keys differ */
+	memcpy(key->bytes, &(uint16_t){(uint16_t)i}, 2); /* makes all keys different */
 	return key->slice;
 }
 
@@ -36,7 +37,7 @@ make_value(struct suite *s, uint64_t i, uint64_t version)
 	return suite_value(s, size, s->args->seed + i * 1000 + version);
 }
 
-/** Opens a database; overwrites each third record and deletes each fifth. */
+/** Open a database and put all records; overwrite each third one and delete each fifth. */
 static bool
 open_and_put_all(struct suite *s)
 {
@@ -91,10 +92,10 @@ PROMISE(open_of_no_database_fails_with_text)
 {
 	if (!database_make(s, &s->main, s->engine, s->args->options))
 		return false;
-	s->main.server_dir = s->main.path; /* where there was never one */
+	s->main.server_dir = s->main.path; /* no database was ever there */
 	return suite_failed(s, "open without NB_OPEN_CREATE of an empty directory",
 		       database_open(&s->main, 0)) &&
-		/* The failed open must leave nothing that could be taken for a database. */
+		/* The failed open must leave nothing that another open accepts. */
 		suite_failed(s, "the second open without NB_OPEN_CREATE",
 			database_open(&s->main, 0)) &&
 		suite_ok(s, "open with NB_OPEN_CREATE after that",
@@ -124,7 +125,7 @@ offers(const struct suite *s, uint32_t level)
 	return (s->engine->durabilities & NB_DUR_BIT(level)) != 0;
 }
 
-/** Makes a new database and opens it at that level. *call says so. */
+/** Create a new database and open it at that level. *call describes the call. */
 static bool
 open_at(struct suite *s, uint32_t level, int *rc, char call[64])
 {

@@ -13,7 +13,7 @@
 #define LONG_WAIT_NS UINT64_C(4000000000)
 #define AT_ONCE_NS (LONG_WAIT_NS / 2) /* a busy machine may make any call this slow */
 
-/** A flight of the main session; there is one. */
+/** A flight of the main session; only one exists. */
 static struct flight *
 main_flight(struct suite *s)
 {
@@ -22,7 +22,7 @@ main_flight(struct suite *s)
 	return &flight;
 }
 
-/** REQUESTS of one verb, each with a key of its own. */
+/** Run REQUESTS of one verb, each with its own key. */
 static bool
 fly(struct suite *s, uint32_t verb, int32_t answer)
 {
@@ -43,7 +43,10 @@ PROMISE(every_request_comes_back_once)
 
 enum { VERBS = NB_REQ_EXECUTE + 1, UNKNOWN_VERB = 77 };
 
-/** A bit for each verb of a request that the engine answers; from insert on it need not. */
+/**
+ * Set a bit for each verb of a request that the engine supports; verbs from insert on are
+ * optional.
+ */
 static bool
 find_verbs(struct suite *s, uint32_t *verbs)
 {
@@ -61,13 +64,13 @@ find_verbs(struct suite *s, uint32_t *verbs)
 	return true;
 }
 
-/** A number under a key. */
+/** The expected number of a key. */
 struct cell {
 	bool is_there;
 	uint64_t number;
 };
 
-/** Notes what the request must answer, and does it to the cell. */
+/** Set the expected answer of the request, and apply the request to the cell. */
 static void
 foresee(struct flown *flown, struct cell *cell, uint64_t number)
 {
@@ -115,7 +118,7 @@ cells_are_right(struct suite *s, const struct cell *cells, uint32_t count)
 	return true;
 }
 
-/** Flights of all verbs that the engine has, over so many keys; each is a cell. */
+/** Run flights of all supported verbs over that many keys; each key has a cell. */
 static bool
 fly_mixed(struct suite *s, uint32_t keys, uint32_t verbs)
 {
@@ -151,7 +154,7 @@ PROMISE(requests_answer_as_their_verbs_do)
 	return suite_open(s) && fly_mixed(s, REQUESTS, OF_ANY);
 }
 
-/* The key of an execute is in its steps, so it has no place in this order. */
+/* An execute has its keys in its steps, so it does not take part in this order. */
 PROMISE(requests_of_one_key_keep_their_order)
 {
 	return suite_open(s) && fly_mixed(s, 3, OF_ONE_KEY);
@@ -228,7 +231,7 @@ open_narrow(struct suite *s, uint32_t ops)
 	return suite_ok(s, "open of a new database", database_open(&s->main, NB_OPEN_CREATE));
 }
 
-/** Submits puts, again and again, until no more are taken. */
+/** Submit puts repeatedly, until no more are taken. */
 static bool
 fill(struct flight *flight)
 {
@@ -259,7 +262,7 @@ PROMISE(requests_in_flight_stay_within_inflight_ops)
 	return true;
 }
 
-/** Bytes of the keys and values of its first `count` requests. */
+/** The bytes of the keys and values of the first `count` requests. */
 static uint64_t
 bytes_of(const struct flight *flight, size_t count)
 {
@@ -269,7 +272,7 @@ bytes_of(const struct flight *flight, size_t count)
 	return bytes;
 }
 
-/** Submits what there is room for, and reaps that, again and again. */
+/** Submit as many as there is room for and reap them, repeatedly. */
 static bool
 stays_within_bytes(struct flight *flight, uint64_t most)
 {
@@ -362,7 +365,7 @@ PROMISE(reap_with_no_timeout_does_not_wait)
 	return true;
 }
 
-/* --- and what comes between --- */
+/* --- other calls in between --- */
 
 PROMISE(verbs_between_submit_and_reap_answer_right)
 {
@@ -375,7 +378,7 @@ PROMISE(verbs_between_submit_and_reap_answer_right)
 		flight_land(flight) && fly(s, NB_REQ_GET, NB_OK) && lacks(s, SLICE("old"));
 }
 
-/** Overwrites the keys and values of the requests from `first` to before `end`. */
+/** Overwrite the keys and values of the requests from `first` to before `end`. */
 static void
 scribble(struct flight *flight, size_t first, size_t end)
 {
@@ -403,7 +406,7 @@ PROMISE(submit_copies_keys_and_values)
 	return fly(s, NB_REQ_GET, NB_OK);
 }
 
-/** The record of a request that was in flight at the end: it is whole, or not there. */
+/** Check the record of a request that was in flight at the end: complete or missing. */
 static bool
 is_whole_or_missing(struct suite *s, uint32_t i)
 {
@@ -428,8 +431,8 @@ PROMISE(session_closes_with_requests_in_flight)
 	for (int round = 0; is_right && round < 20; round++) {
 		struct flight *flight = main_flight(s);
 		is_right = fill(flight) && suite_close_session(s);
-		scribble(flight, 0,
-			REQUESTS); /* so a request that is done after the close shows */
+		/* detects requests that are executed after the close */
+		scribble(flight, 0, REQUESTS);
 		is_right = is_right && suite_open_session(s, "session_open", 0);
 		for (uint32_t i = 0; is_right && i < REQUESTS; i++)
 			is_right = is_whole_or_missing(s, i);
@@ -437,7 +440,7 @@ PROMISE(session_closes_with_requests_in_flight)
 	return is_right && fly(s, NB_REQ_PUT, NB_OK) && fly(s, NB_REQ_GET, NB_OK);
 }
 
-/** Puts, gets and deletes of keys that no other session has. */
+/** Run puts, gets and deletes of keys that no other session uses. */
 static void
 fly_own(struct worker *worker)
 {
@@ -456,7 +459,7 @@ fly_own(struct worker *worker)
 	}
 }
 
-/* First while the main session has requests in flight, then several at once. */
+/* First while the main session has requests in flight, then in several sessions at once. */
 PROMISE(sessions_reap_their_own_requests)
 {
 	static struct worker worker;

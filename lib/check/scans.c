@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scans, compared with a sorted array of the suite's own. The oracle is not used, so that its
- * scans can be checked as well.
+ * Scans, compared with the suite's own sorted array instead of the oracle, so that the
+ * oracle's scans can be checked as well.
  *
- * The keys have different lengths, are prefixes of one another and contain 0x00 and 0xff: there
- * a comparison of signed characters, of C strings or of lengths first differs from memcmp().
+ * The keys have different lengths, are prefixes of one another and contain 0x00 and 0xff.
+ * With such keys, comparing signed characters, C strings or lengths first gives another
+ * order than memcmp().
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static const struct nb_slice sorted[] = {{"\0", 1}, {"\0\0", 2}, {"\0\1", 2}, {"
 	{"\x7f", 1}, {"\x80", 1}, {"\xfe\xff", 2}, {"\xff", 1}, {"\xff\0", 2}, {"\xff\xff", 2}};
 enum { SORTED = sizeof(sorted) / sizeof(sorted[0]) };
 
-static const struct nb_slice whole; /* the `from` of a scan of everything */
+static const struct nb_slice whole; /* `from` for a scan of everything */
 
 static struct nb_slice
 value_of(struct suite *s, size_t i)
@@ -25,7 +26,7 @@ value_of(struct suite *s, size_t i)
 	return suite_value(s, 10 + i, s->args->seed + i);
 }
 
-/** Opens `main` and puts the keys in another order. */
+/** Open `main` and put the keys in another order. */
 static bool
 open_sorted(struct suite *s)
 {
@@ -52,7 +53,7 @@ open_scan(struct suite *s, uint32_t flags, struct nb_slice from)
 	return suite_ok(s, "scan_open", rc);
 }
 
-/** The next record must be sorted[i]. */
+/** Check that the next record is sorted[i]. */
 static bool
 expect_next(struct suite *s, size_t i, bool with_value)
 {
@@ -84,7 +85,7 @@ expect_end(struct suite *s)
 		suite_wrong(s, "scan_next after the last record", rc, "NB_NOT_FOUND");
 }
 
-/** Closes the scan. `is_right`: the result so far. */
+/** Close the scan. `is_right`: the result so far. */
 static bool
 close_scan(struct suite *s, bool is_right)
 {
@@ -92,7 +93,10 @@ close_scan(struct suite *s, bool is_right)
 	return suite_ok(s, "scan_close", s->engine->scan_close(s->main.session)) && is_right;
 }
 
-/** A scan from `from` gives sorted[first] and all that follow in its direction. */
+/**
+ * Check that a scan from `from` returns sorted[first] and all following keys in its
+ * direction.
+ */
 static bool
 expect_scan(struct suite *s, uint32_t flags, struct nb_slice from, int first)
 {
@@ -116,7 +120,7 @@ PROMISE(scan_backward_is_the_reverse)
 	return open_sorted(s) && expect_scan(s, NB_SCAN_BACKWARD, whole, SORTED - 1);
 }
 
-/** Where a scan from a key begins: at the first sorted key in its direction. */
+/** The index of the first key of a scan from `from`, in its direction. */
 static int
 first_from(struct nb_slice from, bool is_backward)
 {
@@ -144,7 +148,10 @@ scan_from_everywhere(struct suite *s, uint32_t flags)
 	for (size_t i = 0; i < COUNT_OF(between); i++)
 		if (!expect_scan(s, flags, between[i], first_from(between[i], is_backward)))
 			return false;
-	/* Before the first one, too: once "\0" is deleted, it is below all keys. */
+	/*
+	 * Also before the first key: after deleting "\0", a scan from it starts below all
+	 * keys.
+	 */
 	return del(s, sorted[0]) && open_scan(s, flags, sorted[0]) &&
 		close_scan(s, is_backward ? expect_end(s) : expect_next(s, 1, true));
 }
@@ -162,7 +169,7 @@ PROMISE(scan_backward_begins_where_it_is_told)
 PROMISE(scan_of_an_empty_database_is_at_its_end)
 {
 	return suite_open(s) && open_scan(s, 0, whole) && close_scan(s, expect_end(s)) &&
-		/* Also when its only record was deleted. */
+		/* The same after deleting its only record. */
 		put(s, SLICE("key"), SLICE("v")) && del(s, SLICE("key")) &&
 		open_scan(s, 0, whole) && close_scan(s, expect_end(s));
 }
@@ -185,7 +192,7 @@ PROMISE(scan_leaves_the_session_usable)
 		struct nb_slice key, value;
 		if (!open_scan(s, 0, whole))
 			return false;
-		if (i % 2 == 1) /* closed after one record, or before any */
+		if (i % 2 == 1) /* close after one record, or before any */
 			s->engine->scan_next(s->main.session, &key, &value);
 		size_t at = (size_t)i % SORTED;
 		if (!close_scan(s, true) || !has(s, sorted[at], value_of(s, at)) ||
@@ -195,7 +202,7 @@ PROMISE(scan_leaves_the_session_usable)
 	return true;
 }
 
-/** Reads at most `limit` records of the open scan, and counts each of the sorted keys. */
+/** Read at most `limit` records of the open scan, and count each of the sorted keys. */
 static bool
 count_scan(struct suite *s, uint32_t *seen, int limit, bool with_value)
 {
@@ -253,7 +260,7 @@ PROMISE(scan_of_keys_only_gives_every_key)
 	return scan_gives_each_once(s, NB_SCAN_KEYS_ONLY);
 }
 
-/** Another session changes records that the scan has not reached. */
+/** In another session, change records that the scan has not reached. */
 static void
 write_ahead(struct worker *worker)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Private servers that all promises share which need none of their own: one start instead of one
- * for each promise. Every database of a promise is emptied when it is first opened.
+ * Private servers shared by all promises that do not need their own: one start instead of
+ * one for each promise. Each database of a promise is emptied when it is first opened.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sessions, one after another and concurrently. Threads work as the workers of a run do: each
- * opens, uses and closes its own session. A race is checked only by what must hold for every
- * interleaving: each value that is found was put, whole. ThreadSanitizer shows more.
+ * Sessions, one after another and concurrently. Threads work like the workers of a run:
+ * each opens, uses and closes its own session. A race is checked only by properties that
+ * every interleaving has: each value found was put, and is complete. ThreadSanitizer shows
+ * more.
  */
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +53,7 @@ worker_start(
 	return start_thread(worker);
 }
 
-/** Whether the kernel has it wait for something, and not just for a processor. */
+/** Whether the thread waits for something other than a CPU. */
 static bool
 is_asleep(const struct worker *worker)
 {
@@ -68,7 +69,10 @@ is_asleep(const struct worker *worker)
 	return name_end != NULL && name_end[1] == ' ' && name_end[2] == 'S';
 }
 
-/** Waits until it is done, or has met so often, or is asleep each time that one looks. */
+/**
+ * Wait until the worker is done, or has called worker_meet() `met` times, or is asleep at
+ * several checks in a row.
+ */
 static void
 wait_for(const struct worker *worker, uint32_t met)
 {
@@ -127,7 +131,7 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 {
 	static struct worker workers[SUITE_SESSIONS];
 	uint32_t started = 0;
-	suite_close_session(s); /* its id, 0, becomes a worker's */
+	suite_close_session(s); /* a worker uses its id, 0 */
 	for (uint32_t i = 0; i < count; i++)
 		workers[i] = (struct worker){.suite = s, .id = i, .run = run};
 	workers[0].peer = count > 1 ? &workers[1] : NULL;
@@ -140,7 +144,7 @@ workers_run(struct suite *s, uint32_t count, void (*run)(struct worker *worker))
 		s->outcome == NB_CHECK_KEPT;
 }
 
-/** A key of 5 bytes: its owner and number. */
+/** A key of 5 bytes: its owner and its number. */
 static struct nb_slice
 range_key(unsigned char *buf, uint32_t id, uint32_t i)
 {
@@ -153,7 +157,7 @@ range_key(unsigned char *buf, uint32_t id, uint32_t i)
 
 PROMISE(sessions_open_and_close_many_times)
 {
-	/* A server takes 10 ms for each, and by default 151 connections at most. */
+	/* A server takes 10 ms for each, and allows 151 connections by default. */
 	uint32_t times = (s->engine->caps & NB_CAP_REMOTE) != 0 ? 160 : 1000;
 	if (!suite_open(s))
 		return false;
@@ -172,7 +176,7 @@ put_one(struct worker *worker)
 	expect_put(worker->suite, worker->session, SLICE("k"), SLICE("v"));
 }
 
-/* 150 exceeds LMDB's default of 126 readers, so a leaked slot shows. */
+/* 150 exceeds LMDB's default of 126 readers, so a leaked slot is detected. */
 PROMISE(sessions_come_and_go_with_threads)
 {
 	bool is_right = suite_open(s);
@@ -243,7 +247,7 @@ PROMISE(ranges_written_in_parallel_read_back)
 	return is_right;
 }
 
-/** A value that contains its own seed, which decides its size and bytes. */
+/** A value that contains its own seed, which determines its size and bytes. */
 static struct nb_slice
 raced_value(unsigned char *buf, uint64_t seed)
 {
@@ -301,7 +305,7 @@ PROMISE(racing_writers_leave_a_whole_value)
 
 /* --- inserters --- */
 
-static uint32_t wins[THREADS]; /* each worker's own */
+static uint32_t wins[THREADS]; /* each worker writes its own element */
 
 static void
 insert_all(struct worker *worker)
@@ -340,7 +344,7 @@ PROMISE(racing_inserters_have_one_winner)
 			THREADS, RANGE, (unsigned)sum);
 }
 
-/* --- sessions that do nothing --- */
+/* --- idle sessions --- */
 
 /** The main session has read and written, and makes no call while the others work. */
 PROMISE(session_that_is_parked_holds_nobody_up)
@@ -359,7 +363,7 @@ PROMISE(session_that_is_parked_holds_nobody_up)
 
 /* --- loans --- */
 
-/** Writes of another session that change a loan which does not belong to one session alone. */
+/** Write in another session, which would change a loan from shared memory. */
 static void
 disturb(struct worker *worker)
 {

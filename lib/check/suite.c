@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Helpers for the promises: bytes made from a seed, texts, and databases in new directories.
+ * Helpers for the promises: bytes made from a seed, texts, and databases in new
+ * directories.
  *
- * Random bytes come from splitmix64 (base/rng.h), so a finding can be repeated on any machine.
- * Only the first text that breaks a promise is kept: later ones usually follow from it.
+ * Random bytes come from splitmix64 (base/rng.h), so a finding can be repeated on any
+ * machine. Only the first text that breaks a promise is kept, because later ones usually
+ * follow from it.
  */
 #include "check/suite.h"
 
@@ -181,7 +183,7 @@ database_make(struct suite *s, struct database *db, const struct nb_engine *engi
 		.durability = engine->auto_durability,
 		.is_new = true,
 		.inflight_ops = engine->submit != NULL ? SUITE_INFLIGHT : 0};
-	/* What is there from another promise is removed by the first open. */
+	/* The first open removes the data of another promise. */
 	bool is_again = s->args->restarts != NULL &&
 		target_spec_number(&s->spec, TARGET_FIXED) == 0;
 	db->server_dir = is_again ? s->args->restarts : db->path;
@@ -194,11 +196,11 @@ database_make(struct suite *s, struct database *db, const struct nb_engine *engi
 		return true;
 	suite_break(s, "the suite cannot make the directory %s: %s", db->path,
 		length >= (int)sizeof(db->path) ? strerror(ENAMETOOLONG) : strerror(errno));
-	db->path[0] = '\0'; /* the suite must not remove a directory that it has not made */
+	db->path[0] = '\0'; /* prevents removing a directory that the suite did not create */
 	return false;
 }
 
-/** Start servers of its own, which find the data that is in its directory. */
+/** Start private servers on the data in the database's directory. */
 static int
 start_servers(struct database *db)
 {
@@ -248,7 +250,7 @@ database_open(struct database *db, uint32_t flags)
 	if (rc != NB_OK)
 		return rc;
 	db->db = opened;
-	/* A server has what earlier promises have left. */
+	/* A server still has the data of earlier promises. */
 	if (db->is_new && (db->engine->caps & NB_CAP_REMOTE) != 0 && db->engine->reset != NULL)
 		rc = db->engine->reset(db->db);
 	db->is_new = false;
@@ -315,7 +317,7 @@ suite_may_retry(uint32_t i)
 	return i < RETRIES;
 }
 
-/** `rc` becomes what the call answers when it does not conflict any more. */
+/** Repeat the call while it conflicts, and store its answer in `rc`. */
 #define RETRY(rc, call) \
 	do { \
 		rc = NB_CONFLICT; \
@@ -379,7 +381,7 @@ expect_put(
 	return suite_wrong(s, call, rc, "NB_OK");
 }
 
-/** Reports where two values that should be equal differ. */
+/** Report the difference between two values that should be equal. */
 static bool
 break_by_value(
 	struct suite *s, struct nb_slice key, struct nb_slice found, struct nb_slice wanted)

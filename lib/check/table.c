@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of an engine: what a host reads before it opens anything. Otherwise a mistake here
- * would show as a strange line in a report or in the help.
+ * The table of an engine, which a host reads before it opens anything. A mistake there
+ * would otherwise only show as a strange line in a report or in the help.
  *
- * Only what this host knows is checked: the table may be from a newer header, with further
- * capabilities and with spare fields that have a meaning there.
+ * Only the parts that this host knows are checked: the table may be from a newer header,
+ * with more capabilities and with a meaning for spare fields.
  */
 #include <stdio.h>
 #include <string.h>
@@ -119,7 +119,7 @@ PROMISE(automatic_durability_is_among_those_offered)
 				e->auto_durability_at(s->args->scratch)));
 }
 
-/** Checks each option; skips if there are none. */
+/** Check each option; skip the promise if there are none. */
 static bool
 each_option(struct suite *s, bool (*check)(struct suite *s, const struct nb_option *option))
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Transactions of several sessions, each on a thread of its own. An engine may let the second
- * wait, or answer NB_CONFLICT to either; the law that must hold afterwards is the same. Where an
- * error needs a certain order of calls, a thread waits between its calls until the other one has
- * made its own. It stops waiting when the other one sleeps, which may be in a lock of the engine.
+ * Transactions of several sessions, each on its own thread. An engine may let the second
+ * one wait, or answer NB_CONFLICT to either; the result must obey the same rule. If an
+ * error needs a certain order of calls, a thread waits between its calls until the other
+ * thread has made its own. It stops waiting when the other one sleeps, which may be in a
+ * lock of the engine.
  *
  * Isolation is tested as far as the engine states it: NB_CAP_SERIALIZABLE includes
  * NB_CAP_SNAPSHOT, and that excludes lost updates but not write skew (Berenson et al.: A
@@ -17,7 +18,7 @@
 
 enum { ROUNDS = 3, RECORDS = 20, PAIR = 2 };
 
-/** "r07": the key of a record. */
+/** Make the key of a record: "r07". */
 static struct nb_slice
 record_key(char buf[8], uint32_t i)
 {
@@ -25,7 +26,7 @@ record_key(char buf[8], uint32_t i)
 	return (struct nb_slice){buf, (size_t)size};
 }
 
-/** Calls of the session, with the answer as it is, so that a conflict ends the transaction. */
+/** Direct calls without a retry, because a conflict ends the transaction. */
 static int
 read_number(struct suite *s, struct nb_session *session, struct nb_slice key, uint64_t *number)
 {
@@ -63,8 +64,8 @@ needs_isolation(struct suite *s, uint32_t levels)
 #define SNAPSHOT_OR_MORE (NB_CAP_SNAPSHOT | NB_CAP_SERIALIZABLE)
 
 /**
- * Does `body` in a transaction, and anew after each conflict. `is_first`: in its first attempt,
- * in which it waits for the other worker.
+ * Execute `body` in a transaction, and again after each conflict. `is_first`: the first
+ * attempt, in which it waits for the other worker.
  */
 static bool
 transact(struct worker *worker, int (*body)(struct worker *worker, bool is_first))
@@ -98,7 +99,7 @@ has_number(struct suite *s, struct nb_slice key, uint64_t number)
 	return has(s, key, (struct nb_slice){&number, sizeof(number)});
 }
 
-/* --- two sessions that write --- */
+/* --- two writing sessions --- */
 
 static int
 count_up(struct worker *worker, bool is_first)
@@ -126,7 +127,7 @@ PROMISE(transactions_lose_no_update)
 		has_number(s, SLICE("x"), (uint64_t)PAIR * ROUNDS);
 }
 
-/* --- several that move parts of a sum --- */
+/* --- several sessions that move parts of a sum --- */
 
 enum { MOVERS = 4, ACCOUNTS = 3, MOVES = 50, MEETINGS = 4 };
 
@@ -135,7 +136,7 @@ enum { MOVERS = 4, ACCOUNTS = 3, MOVES = 50, MEETINGS = 4 };
 static const struct nb_slice accounts[ACCOUNTS] = {
 	{"account 0", 9}, {"account 1", 9}, {"account 2", 9}};
 
-/** Adds to the sum of the numbers; NB_CONFLICT ends that. */
+/** Read the numbers and their sum; stops at NB_CONFLICT. */
 static int
 read_sum(struct worker *worker, uint64_t numbers[ACCOUNTS], uint64_t *sum)
 {
@@ -149,8 +150,9 @@ read_sum(struct worker *worker, uint64_t numbers[ACCOUNTS], uint64_t *sum)
 }
 
 /**
- * From its own account to the next one, so that each of two threads changes one of the other. The
- * amount is random, because two equal ones that are lost may cancel out.
+ * Move an amount from the worker's own account to the next one, so that each of two threads
+ * changes an account of the other. The amount is random, because two equal lost amounts may
+ * cancel out.
  */
 static int
 move_some(struct worker *worker, bool is_first)
@@ -161,7 +163,7 @@ move_some(struct worker *worker, bool is_first)
 	uint64_t amount = splitmix64_next(&random) >> 32;
 	uint32_t from = worker->id % ACCOUNTS, to = (from + 1) % ACCOUNTS;
 	int rc = read_sum(worker, numbers, &sum);
-	/* Only a few times: the worker that waits may hold a lock that the other one needs. */
+	/* Only a few times: the waiting worker may hold a lock that the other one needs. */
 	if (is_first && worker->id < PAIR && meetings++ < MEETINGS)
 		worker_meet(worker);
 	if (rc == NB_OK)
@@ -199,7 +201,7 @@ PROMISE(transactions_of_threads_keep_a_sum)
 				(unsigned long long)sum));
 }
 
-/** Takes its own number to 0 if the other one is still 1: one of the two must stay. */
+/** Set its own number to 0 if the other one is still 1: one of the two must stay 1. */
 static int
 go_if_other_stays(struct worker *worker, bool is_first)
 {
@@ -236,9 +238,9 @@ PROMISE(serializable_transactions_show_no_write_skew)
 			(unsigned long long)x, (unsigned long long)y);
 }
 
-/* --- one that reads, while another session writes --- */
+/* --- a reading transaction, while another session writes --- */
 
-/** Begins in the main session, does `first`, lets the worker write, and does `rest`. */
+/** Begin in the main session, call `first`, let the worker write, and call `rest`. */
 static bool
 interleave(struct suite *s, bool (*first)(struct suite *s, int *rc),
 	void (*write)(struct worker *worker), bool (*rest)(struct suite *s, int *rc))
@@ -258,7 +260,7 @@ interleave(struct suite *s, bool (*first)(struct suite *s, int *rc),
 	return is_right && s->outcome == NB_CHECK_KEPT;
 }
 
-/** A number that must be 0 within the transaction; a conflict ends what it shows. */
+/** Read a number that must be 0 in the transaction; a conflict is allowed. */
 static bool
 reads_0(struct suite *s, struct nb_slice key, int *rc)
 {
@@ -298,7 +300,7 @@ PROMISE(transaction_reads_one_version)
 		has_number(s, SLICE("x"), 1) && has_number(s, SLICE("y"), 1);
 }
 
-/** Reads every record in a scan: each has the value "old". */
+/** Read every record in a scan: each must have the value "old". */
 static bool
 scan_old(struct suite *s, int *rc)
 {
@@ -352,7 +354,7 @@ PROMISE(scan_in_a_transaction_sees_one_version)
 		interleave(s, scan_old, change_records, scan_old);
 }
 
-/* --- one that writes, while another session reads --- */
+/* --- a writing transaction, while another session reads --- */
 
 static void
 find_old(struct worker *worker)
@@ -394,7 +396,10 @@ overwrite_x(struct worker *worker)
 		(struct nb_slice){&(uint64_t){7}, sizeof(uint64_t)});
 }
 
-/** Writes y, and after the other session's write also x. Returns whether it commits. */
+/**
+ * Write y, and after the other session's write also x. Returns the answer of commit, or the
+ * failure.
+ */
 static int
 write_y_and_x(struct suite *s, struct worker *writer)
 {
@@ -440,7 +445,10 @@ PROMISE(transaction_that_lost_leaves_nothing)
 
 /* --- one session --- */
 
-/** A write in a read-only transaction is refused and not done, or done if it commits. */
+/**
+ * A write in a read-only transaction is refused without effect, or it takes effect at
+ * commit.
+ */
 static bool
 write_read_only(struct suite *s)
 {
@@ -495,7 +503,7 @@ PROMISE(write_in_a_read_only_transaction_fails_or_is_undone)
 				engine->insert(s->main.session, SLICE("new"), SLICE("1"))));
 }
 
-/** Its own writes, also those that other records lie between. */
+/** Its own writes, also with other records between them. */
 PROMISE(scan_in_a_transaction_sees_its_writes)
 {
 	char key[8];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The optional verbs except scans: each is missing or does what engine.h says. Nothing is
+ * The optional verbs except scans: each is missing or behaves as engine.h says. Nothing is
  * required that the engine does not offer, and each write is confirmed with a get.
  */
 #include <stdio.h>
@@ -33,7 +33,7 @@ PROMISE(insert_keeps_what_is_there)
 		has(s, SLICE("key"), SLICE("third"));
 }
 
-enum { MANY = 100 }; /* of a batch or a multi_get: more than fit into a small array */
+enum { MANY = 100 }; /* for a batch or a multi_get: more than fit into a small array */
 
 static struct nb_slice
 many_key(unsigned char i)
@@ -52,7 +52,7 @@ many_value(unsigned char i)
 	return (struct nb_slice){values[i], sizeof(values[i])};
 }
 
-/** multi_get finds of each key the wanted value; data NULL: the key is missing. */
+/** Check that multi_get returns the wanted value of each key; data NULL: the key is missing. */
 static bool
 expect_values(struct suite *s, const struct nb_slice *keys, const struct nb_slice *wanted,
 	size_t count)
@@ -178,7 +178,7 @@ PROMISE(atomic_batch_that_fails_leaves_nothing)
 		lacks(s, SLICE("a")) && has(s, SLICE("old"), SLICE("0"));
 }
 
-/** Begins a transaction, adds, overwrites and deletes a key, and finds all three changes. */
+/** Begin a transaction, add, overwrite and delete a key, and find all three changes. */
 static bool
 write_in_transaction(struct suite *s)
 {
@@ -244,7 +244,7 @@ PROMISE(checkpoint_loses_nothing)
 			(suite_reopen(s, 0) && has(s, SLICE("key"), SLICE("value"))));
 }
 
-/** tick at any time: beside single verbs and in a transaction. */
+/** Call tick at any time: between single verbs and in a transaction. */
 PROMISE(tick_changes_nothing)
 {
 	if (!open_with(s, SLICE("key"), SLICE("value")))
