@@ -14,7 +14,7 @@ clock_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/** "850ns", "1.2ms", "12.3us": `digits` significant digits, at least those before the point. */
+/** "850ns", "1.2ms", "12.3us": `digits` significant digits, but all digits before the point. */
 void
 clock_format_ns(char *text, size_t size, uint64_t ns, int digits);
 

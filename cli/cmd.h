@@ -16,7 +16,7 @@ enum { OWN_TABLES = 3 };
 
 struct cmd {
 	const char *name;
-	/** Does the action, reports what failed, returns the exit status. */
+	/** Executes the action, reports failures, returns the exit status. */
 	int (*run)(const struct options *options);
 	/**
 	 * The words after the name: "NAME" is required, "[NAME]" is optional, "FILE..." is one
@@ -24,16 +24,18 @@ struct cmd {
 	 */
 	const char *operand;
 	const char *help;   /* one line */
-	const char *detail; /* for the manual page: what the line leaves out */
+	const char *detail; /* for the manual page: details that are not in `help` */
 	/** Its own options: tables, each ended by a NULL name. */
 	const struct option_row *own[OWN_TABLES];
 	const char *shares;  /* names of common options that it uses (options_table.c) */
-	const char *rejects; /* common options that are an error; all others are ignored */
-	const char *writes;  /* the common option that names a file which this action writes,
-				though other actions read it */
-	bool has_workload;   /* keys of workloads are options */
-	bool measures;       /* it rejects unused options with `decides` */
-	bool is_repeatable;  /* its results contain the command, which rerun repeats */
+	const char *rejects; /* common options that are an error; others are ignored */
+	/*
+	 * The common option that names a file which this action writes and other actions read.
+	 */
+	const char *writes;
+	bool has_workload;  /* keys of workloads are options */
+	bool measures;      /* it rejects unused options that have `decides` */
+	bool is_repeatable; /* its results contain the command, which rerun repeats */
 };
 
 /* Common options of several actions, for `shares`. */
@@ -45,10 +47,10 @@ struct cmd {
 	"op-timeout " \
 	"hang-after cold strict allow quiet " SHARES_RESULT
 
-/** All, in the order of meson.build, which a new user needs; ended by NULL. */
+/** All actions, in the order of meson.build, which suits a new user; ends with NULL. */
 extern const struct cmd *const cmds[];
 
-/* Those that other files name. */
+/* Actions that other files use by name. */
 extern const struct cmd cmd_keys, cmd_shuffle, cmd_put, cmd_get, cmd_load, cmd_matrix,
 	cmd_merge, cmd_run, cmd_replay, cmd_rerun, cmd_vs, cmd_workloads;
 

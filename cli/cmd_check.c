@@ -38,7 +38,7 @@ enum { FORMAT_TEXT, FORMAT_TAP };
  */
 #define PATIENCE_NS (60 * UINT64_C(1000000000))
 
-/* ---- what check and crash share ---- */
+/* ---- functions that check and crash share ---- */
 
 int
 test_load(struct nb_engine_ref **ref, struct nb_option_value **values,
@@ -85,9 +85,9 @@ test_patience_ns(const struct options *options)
 struct tally {
 	FILE *out;
 	bool is_tap;
-	size_t number; /* of the promise, in TAP from 1 */
+	size_t number; /* number of the promise, in TAP from 1 */
 	size_t kept, broken, not_applicable;
-	size_t first_broken; /* promise, if `broken` > 0 */
+	size_t first_broken; /* the promise, if `broken` > 0 */
 };
 
 /** Prints each line of `text` after `indent`. */
@@ -216,7 +216,7 @@ print_head(
 	fprintf(out, "%sSeed: %" PRIu64 "\n%s", before, options->seed, is_tap ? "" : "\n");
 }
 
-/** Promises are sorted: a promise may depend on those before it. */
+/** Promises are sorted: a promise may depend on earlier ones. */
 static void
 print_sum(const struct tally *tally)
 {

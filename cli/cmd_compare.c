@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * compare: result files against the first, or the engines of one file against its first.
- * gate: whether the second file is worse than the first by more than the limits; the answer is
- * the exit status, for scripts, and the figures go to stdout.
+ * compare: compares result files with the first one, or the engines of one file with its first.
+ * gate: tests whether the second file is worse than the first by more than the limits. The
+ * result is the exit status, for scripts; the figures go to stdout.
  */
 #include <stdio.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * convert: one trace into another.
+ * convert: converts a trace.
  *
- * The counts go to stderr, because stdout may be the trace. Skipped lines and operations that
- * mininb does not support are a warning, which --quiet does not silence.
+ * The counts go to stderr, because stdout may be the trace. Skipped lines and unsupported
+ * operations cause a warning, which --quiet does not suppress.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static struct {
 } own;
 
 #define INTO(name) .into = &own.name
-/** No choice of what can only be read. */
+/** Formats that mininb only reads are not a choice. */
 #define NOTHING(id, name)
 
 /* clang-format off */
@@ -121,7 +121,7 @@ report_counts(const struct nb_trace_counts *counts, double seconds, bool is_of_f
 			counts->bad, counts->first_bad);
 }
 
-/** Makes the operations of a workload instead of reading a file. */
+/** Generates the operations of a workload instead of reading a file. */
 static int
 generate(const struct options *options, const char *name, const struct nb_trace_options *to,
 	struct nb_trace_counts *counts, nb_progress_fn progress)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * crash: kills engines during writes and checks what remains, with a row for each engine and
- * level as soon as it is known. It makes databases in --path if given, else in $TMPDIR or /tmp,
- * and removes them; those that show a failure are copied to --keep. A power failure is
- * simulated, so the medium does not matter, and memory is faster.
+ * crash: kills engines during writes and checks the remaining data. It prints a row for each
+ * engine and level as soon as it is known. It makes databases in --path if given, else in
+ * $TMPDIR or /tmp, and removes them. Databases that show a failure are copied to --keep. A
+ * power failure is simulated, so the medium does not matter, and memory is faster.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,11 +75,10 @@ enum { LEVELS = NB_DUR_COMMIT + 1, RECORDINGS = 6 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/** An engine with its options, ready to be killed. */
+/** An engine with its options, loaded for a test. */
 struct victim {
 	const char *driver;
-	uint32_t number; /* of two builds of one engine: its place in --driver, from 1; else
-			    0 */
+	uint32_t number; /* of two builds of one engine: position in --driver, from 1; else 0 */
 	struct nb_engine_ref *ref;
 	struct nb_option_value *values;
 	struct options options; /* with the options of this engine */
@@ -92,12 +91,12 @@ struct crash_call {
 	uint64_t done, total; /* rounds */
 	uint64_t rounds;      /* of a level */
 	uint64_t begin_ns;
-	bool has_titles; /* the table has begun */
+	bool has_titles; /* the table has been started */
 };
 
 static struct crash_call call;
 
-/** Turns the progress of one level into that of the whole call. */
+/** Converts the progress of one level to that of the whole call. */
 static void
 show_progress(void *arg, const struct nb_progress *progress)
 {
@@ -112,7 +111,7 @@ show_progress(void *arg, const struct nb_progress *progress)
 
 /* ---- an engine ---- */
 
-/** A power failure is simulated, so memory serves as well, and is faster. */
+/** A power failure is simulated, so memory is suitable, too, and faster. */
 static const char *
 scratch_of(const struct options *options)
 {
@@ -184,7 +183,7 @@ begin_row(struct crash_rows *rows, const struct victim *victim, uint32_t level)
 	return &rows->items[index];
 }
 
-/** The worse one: a failure must not hide a broken promise, nor anything an interruption. */
+/** The worse status. An interruption has priority, then a broken promise (STATUS_DATA). */
 static int
 worse_status(int a, int b)
 {
@@ -205,7 +204,7 @@ how_text(void)
 						       : "loss of power (journalled)";
 }
 
-/** Prints the head of the table when the first row comes. Without rows there is no table. */
+/** Prints the head of the table before the first row. Without rows nothing is printed. */
 static void
 print_row(const struct crash_rows *rows, const struct nb_crash_row *row)
 {
@@ -219,7 +218,7 @@ print_row(const struct crash_rows *rows, const struct nb_crash_row *row)
 	crash_print_row(out, row, rows->labels[row - rows->items]);
 }
 
-/** *is_over: the next level would end the same way. */
+/** *is_over: the next level would end in the same way. */
 static int
 crash_level(struct crash_rows *rows, const struct victim *victim, uint32_t level, bool *is_over)
 {

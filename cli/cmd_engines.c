@@ -7,9 +7,7 @@
 #include "message.h"
 #include "options.h"
 
-/**
- * Lists all engines, or describes the one of --driver; the default of --driver does not count.
- */
+/** Lists all engines, or describes the one of --driver, if given. */
 static int
 do_engines(const struct options *options)
 {

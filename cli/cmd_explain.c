@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* explain: prints what a figure means, from the library's table. */
+/* explain: prints the meaning of a figure, from the library's table. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -24,7 +24,8 @@ print_one(const struct nb_explanation *it)
 }
 
 /**
- * Prints figures of that name, or with `is_part` those that contain it; returns their number.
+ * Prints figures with that name or, with `is_part`, those whose name contains it; returns their
+ * number.
  */
 static size_t
 print_matching(const char *word, bool is_part)
@@ -66,7 +67,7 @@ do_explain(const struct options *options)
 	for (const struct nb_explanation *it = nb_explanations();
 		it->name != NULL && count < NAMES_MAX; it++)
 		names[count++] = it->name;
-	/* In a short word one wrong letter is too much: "foo" does not mean "for". */
+	/* In a short word one wrong letter is too many: "foo" does not mean "for". */
 	const char *near = strlen(options->operand) > 3
 		? nb_nearest(options->operand, names, count)
 		: NULL;

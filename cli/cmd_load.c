@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * load, run: the loading of a job, or its groups, on each engine of the list.
+ * load, run: executes the load of a job, or its groups, on each engine of the list.
  *
  * mininb reads the job, applies the settings in the order of the command line, and checks the
- * whole before it opens an engine.
+ * whole job before it opens an engine.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "cmd_run.h"
 #include "message.h"
 
-/** Once for all engines and experiments. */
+/** Done once for all engines and experiments. */
 static void
 tell_unused(const struct nb_job *job)
 {

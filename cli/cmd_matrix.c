@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * matrix: runs every combination of lists of engines, workloads and settings, and goes on after
- * an interruption.
+ * matrix: runs every combination of lists of engines, workloads and settings, and continues
+ * after an interruption.
  *
- * Each run is a repetition as vs makes it: its steps in processes of their own, on new data. Its
- * result is one file, which appears when it is complete, so an interruption at any moment loses
- * the run in progress and nothing else. The same command continues.
+ * Each run is a repetition as in vs: each step has its own process and new data. Its result is
+ * one file, which appears when it is complete. So an interruption at any moment loses only the
+ * run in progress. The same command continues.
  *
- * The results directory has a lock, which the processes of runs inherit: after a killed matrix,
- * the next one waits until the last process of the old one is gone. Databases are in a directory
- * in --path whose name follows from the results directory, so the next one also removes them.
+ * The results directory has a lock, which the processes of runs inherit. After a killed matrix,
+ * the next one waits until the last process of the old one has ended. Databases are in a
+ * directory in --path whose name is derived from the results directory, so the next matrix also
+ * removes them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,10 +61,10 @@ struct matrix {
 	struct own own; /* parsing the options of cells clears the static one */
 	const struct options *options;
 	struct cells cells;
-	const char *databases; /* directory of all that runs write beside results */
+	const char *databases; /* directory for temporary data of all runs */
 	int lock;
 	const struct run *running;
-	uint64_t begin_ns; /* of the running one */
+	uint64_t begin_ns; /* the current run */
 };
 
 /* ---- the directory ---- */
@@ -90,7 +91,7 @@ take_lock(struct matrix *matrix)
 	return STATUS_DONE;
 }
 
-/** A name that no other results directory has. */
+/** A name that is unique to the results directory. */
 static int
 find_databases(struct matrix *matrix)
 {
@@ -104,7 +105,7 @@ find_databases(struct matrix *matrix)
 	return STATUS_DONE;
 }
 
-/** Those of a killed matrix, too. */
+/** Removes those of a killed matrix, too. */
 static int
 remove_databases(const struct matrix *matrix)
 {
@@ -113,7 +114,7 @@ remove_databases(const struct matrix *matrix)
 
 /* ---- time ---- */
 
-/** The mean of all runs that satisfy: of this cell, or of any. 0: not known. */
+/** The mean duration of the runs that match: of this cell, or of any. 0: not known. */
 static double
 mean_seconds(const struct cells *cells, const struct cell *cell)
 {
@@ -145,7 +146,7 @@ count_state(const struct matrix *matrix, enum cell_state state)
 	return count;
 }
 
-/** For all runs that are still to do; 0: no run is done yet. */
+/** The time for all remaining runs; 0: no run is done yet. */
 static double
 seconds_left(const struct matrix *matrix)
 {
@@ -244,7 +245,7 @@ report_run(const struct matrix *matrix, const struct run *run)
 	message_log(NULL, NB_LOG_INFO, text);
 }
 
-/** Run the cell and write its file. A run that fails is recorded, and NB_OK is returned. */
+/** Run the cell and write its file. A failed run is recorded, and NB_OK is returned. */
 static int
 do_run(struct matrix *matrix, struct run *run)
 {
@@ -388,7 +389,7 @@ finish(const struct matrix *matrix)
 		matrix->cells.run_count);
 }
 
-/* ---- the whole ---- */
+/* ---- the action ---- */
 
 static int
 print_plan(const struct matrix *matrix)

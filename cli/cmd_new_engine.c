@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * new-engine: makes a plugin from the template, three files, under another name.
+ * new-engine: makes a plugin under another name from the template's three files.
  *
  * The template's own name is 'example', so it can be built and tested in the repository. Before
- * '_' the name is part of a C identifier, and '-' in the new name becomes '_'; elsewhere it is
+ * '_' the name is part of a C identifier, and '-' in the new name becomes '_'. Elsewhere it is
  * the driver, the .so and the project.
  *
- * An existing directory is not changed. After a failure everything that was made is removed.
+ * An existing directory is not changed. After a failure all new files are removed.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -36,7 +36,7 @@ is_name(const char *name)
 		strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == length;
 }
 
-/** Targets of Meson itself: a plugin of that name could not be built. */
+/** Names of Meson's own targets: a plugin with such a name cannot be built. */
 static bool
 is_taken(const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* put, get, delete: one verb over the keys of the file, on each engine of the list. */
+/* put, get, delete: applies one verb to the keys of the file, on each engine of the list. */
 #include <mininb/mininb.h>
 
 #include "cmd.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay: the operations of traces, on each engine of the list.
+ * replay: executes the operations of traces on each engine of the list.
  *
  * The loading trace and the measured trace are two groups of one job, in two phases. So an
- * engine that keeps nothing between runs can do both, and the report shows them apart.
+ * engine that stores nothing between runs can execute both, and the report lists them
+ * separately.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "cmd_run.h"
 #include "message.h"
 
-enum { FORMAT_AUTO = 2 /* in --format: after the choices of check */ };
+enum { FORMAT_AUTO = 2 /* index in --format, after the choices of check */ };
 
 /** In the order of --key-bytes' choices. */
 static const uint32_t key_flags[] = {0, NB_TRACE_KEY_LITTLE, NB_TRACE_KEY_TEXT};
@@ -58,9 +59,9 @@ be_loading(struct nb_group *group)
 }
 
 /**
- * Makes groups "loading" and "run", one for each trace. The mix gives kinds to bare keys; the
- * loading inserts them. The number of records of the job is the number that the engine is given
- * to expect.
+ * Makes the groups "loading" and "run", one for each trace. The mix gives kinds to bare keys;
+ * the loading inserts them. The number of records of the job is the expected number that the
+ * engine is given.
  */
 static int
 make_job(struct nb_job **out, const struct options *options)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * report, merge: result files, written in one of the formats.
+ * report, merge: writes result files in one of the formats.
  *
- * mininb reads all files before it writes anything, so a damaged file costs nothing.
+ * mininb reads all files before it writes, so a damaged file leaves existing output unchanged.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -48,7 +48,7 @@ has_only_files(const struct options *options)
 	return has_files && options->output == NULL && !options_were_given(options, "format");
 }
 
-/** A file that merge writes has the format json, unless --format is given. */
+/** merge writes json, unless --format is given. */
 static int
 write_report(const struct options *options, const struct nb_results *results)
 {
@@ -69,7 +69,7 @@ write_report(const struct options *options, const struct nb_results *results)
 		nb_results_write_file(results, format, options->output, flags));
 }
 
-/** Writes complete text only, so a damaged notebook does not cost an older plot. */
+/** Writes only complete text, so a damaged notebook leaves an older plot unchanged. */
 static int
 write_text(const struct options *options, const char *text)
 {
@@ -79,7 +79,7 @@ write_text(const struct options *options, const char *text)
 	return STATUS_DONE;
 }
 
-/** Plots a notebook: not a result file, but it contains the data of the plot. */
+/** Plots a notebook. It is not a result file, but contains the data of the plot. */
 static int
 plot_notebook(const struct options *options)
 {
@@ -97,7 +97,7 @@ plot_notebook(const struct options *options)
 	return status;
 }
 
-/** The format shows that a notebook is meant: report cannot append to one. */
+/** Whether the operand is a notebook to plot. */
 static bool
 is_of_notebook(const struct options *options)
 {
@@ -106,7 +106,7 @@ is_of_notebook(const struct options *options)
 		options->operand_count == 1 && results_files_is_notebook(options->operand);
 }
 
-/** Only a page shows a comparison with a baseline. *out NULL: none is asked for. */
+/** Only a page shows a comparison with a baseline. *out NULL: none was requested. */
 static int
 read_baseline(struct nb_results **out, const struct options *options)
 {

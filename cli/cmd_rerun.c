@@ -2,11 +2,11 @@
 /*
  * rerun: repeats the command that made a result.
  *
- * The old words are parsed first, then the new ones, so new options win. The old directory
- * becomes the current one, because names of files are relative to it; new names are relative to
- * the present directory. The workload is the one stored in the file, because the original may
- * have changed or be lost. Only new options name result files: a repetition must not overwrite
- * what it repeats.
+ * It parses the old words, then the new ones, so new options override old ones. The old
+ * directory becomes the current one, because file names are relative to it; new names are
+ * relative to the present directory. It uses the workload stored in the file, because the
+ * original may have changed or be lost. Only new options name result files: a repetition must
+ * not overwrite the original result.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ collect_words(struct rerun *rerun)
 	}
 }
 
-/* ---- places ---- */
+/* ---- paths ---- */
 
 static bool
 is_of_place(const struct option_row *row, const char *value)

@@ -15,15 +15,15 @@ enum { DRIVERS_MAX = 64, DRIVER_LABEL = 96 };
 /** The engines of a list "a,b,c". */
 struct drivers {
 	const char *names[DRIVERS_MAX];
-	uint32_t numbers[DRIVERS_MAX]; /* from 1, among those of one engine; 0: the only one */
+	uint32_t numbers[DRIVERS_MAX]; /* from 1, among equal engines; 0: the only one */
 	char labels[DRIVERS_MAX]
 		   [DRIVER_LABEL]; /* "leveldb", "leveldb#2", "./other/leveldb.so" */
 	size_t count;
 };
 
 /**
- * Reads the list of --driver, and checks that each engine option is for one of them. STATUS_DONE,
- * or the failure was reported. `may_repeat`: an engine may occur twice.
+ * Reads the list of --driver, and checks that each engine option is for one of them.
+ * `may_repeat`: an engine may occur twice. STATUS_DONE, or the failure was reported.
  */
 int
 drivers_read(struct drivers *drivers, const struct options *options, bool may_repeat);
@@ -35,7 +35,7 @@ drivers_read(struct drivers *drivers, const struct options *options, bool may_re
 void
 drivers_choose_options(struct options *options, uint32_t number);
 
-/** Where the outcome of a run goes. */
+/** Destination of the results of a run. */
 struct run_sink {
 	nb_progress_fn progress; /* called often; NULL: show the progress */
 	struct nb_results *results;
@@ -56,12 +56,15 @@ typedef int (*run_fn)(const struct options *options, const struct run_sink *sink
 int
 run_drivers(const struct options *options, run_fn run, bool makes_data);
 
-/** Run options from the command line, without what is run. STATUS_DONE, or it was reported. */
+/**
+ * Run options from the command line, without workload and job. STATUS_DONE, or the failure was
+ * reported.
+ */
 int
 run_options_of(
 	struct nb_run_options *run, const struct options *options, const struct run_sink *sink);
 
-/** Runs it; for the rest see run_fn. */
+/** Executes the run; see run_fn. */
 int
 run_one(const struct options *options, const struct nb_run_options *run_options,
 	const struct run_sink *sink);
@@ -73,8 +76,8 @@ struct nb_trace_options
 trace_options_of(const struct options *options, const char *path, uint32_t format);
 
 /**
- * Reads the workload `name` (NULL: an empty job), applies the settings in their order, checks
- * it. Returns a code of the library; after NB_OK give *job to nb_job_delete().
+ * Reads the workload `name` (NULL: an empty job), applies the settings in order, and checks it.
+ * Returns a code of the library. After NB_OK free *job with nb_job_delete().
  */
 int
 job_options_read(struct nb_job **job, const char *name, const struct options *options);
@@ -86,8 +89,8 @@ job_options_set(struct nb_job *job, const struct options *options);
 /* ---- --pinirq ---- */
 
 /**
- * Moves the interrupts, if --pinirq is given, away from the CPUs of `threads` pinned threads and
- * those of the list `cpus`, which may be NULL. *irqs is then for irqs_end(). Returns an exit status.
+ * With --pinirq, moves the interrupts away from the CPUs of `threads` pinned threads and those
+ * of the list `cpus`, which may be NULL. Pass *irqs to irqs_end(). Returns an exit status.
  */
 int
 irqs_begin(struct nb_irqs **irqs, const struct options *options, uint32_t threads,
@@ -98,7 +101,7 @@ int
 irqs_begin_run(
 	struct nb_irqs **irqs, const struct options *options, const struct nb_run_options *run);
 
-/** Puts them back. Returns `status`, or a failure if it was STATUS_DONE. */
+/** Restores the interrupts. Returns `status`, or a failure if it was STATUS_DONE. */
 int
 irqs_end(struct nb_irqs *irqs, int status);
 
@@ -117,7 +120,7 @@ test_unload(struct nb_engine_ref *ref, struct nb_option_value *values);
 const char *
 test_scratch(const struct options *options, const char *otherwise);
 
-/** --hang-after, or its default for tests. */
+/** --hang-after, or its default for checks and crash tests. */
 uint64_t
 test_patience_ns(const struct options *options);
 
@@ -132,18 +135,18 @@ extern struct sweep_own sweep_own;
 extern const struct option_row sweep_options[];
 
 /**
- * --sweep or --slo: runs the job at several rates, which follow from its capacity. Prints the
+ * --sweep or --slo: runs the job at several rates, which depend on its capacity. Prints the
  * curve or the rate, and appends each run to the results; returns the exit status.
  */
 int
 sweep_execute(const struct options *options, struct nb_job *job,
 	const struct nb_run_options *job_options, const struct run_sink *sink);
 
-/* ---- experiments: runs one after the other ---- */
+/* ---- experiments: consecutive runs ---- */
 
 enum { CLOSING_TEXT, CLOSING_TAOBENCH };
 
-/** Own options of run; load has the format, too. */
+/** Own options of run; load also has the format. */
 struct experiments_own {
 	const char *path;
 	uint64_t format; /* CLOSING_* */

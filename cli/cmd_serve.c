@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* serve: lends an engine to the network until a signal ends it, then prints what was served. */
+/* serve: provides an engine on the network until a signal ends it, then prints counts. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -65,7 +65,7 @@ static const struct option_row own_options[] = {
 };
 /* clang-format on */
 
-/** On stderr: stdout has only the report. Scripts wait for this line. */
+/** Printed to stderr, because stdout has only the report. Scripts wait for this line. */
 static void
 print_ready(void *arg, const struct nb_serve_ready *ready)
 {
@@ -99,7 +99,7 @@ print_report(const struct nb_serve_report *report)
 		report->bytes_out);
 }
 
-/** The engine's options, and after them those that have a name of their own here. */
+/** The engine's options, then the options that are also options of mininb. */
 static void
 take_engine_options(struct nb_serve_options *serve, const struct options *options)
 {

@@ -3,18 +3,17 @@
  * vs: runs engines in turn, on new data, until the ratio of their throughputs is known.
  *
  * A repetition is load and run of a workload, put and get of keys, or the replay of a trace. A
- * round is one repetition of each engine, in an order drawn for each round: a drift, by heat or
- * a neighbour, then affects all engines and not only the last (Mytkowicz and others, ASPLOS
- * 2009). The order follows from --seed, and each record has the number of its round.
+ * round is one repetition of each engine, in an order drawn for each round. So a drift, caused
+ * by heat or other load, affects all engines and not only the last (Mytkowicz and others,
+ * ASPLOS 2009). The order depends on --seed, and each record has the number of its round.
  *
- * vs ends when each interval is within --precision, after ROUNDS_MIN rounds at the earliest.
- * Because it stops at the first round that is precise enough, the intervals are a little weaker
- * than they say; ROUNDS_MIN keeps that small. With --runs it does not stop early. Without
- * --runs it makes at most RECORDS_MAX records, because each stays in memory with its
- * histograms, about 1.4 MB.
+ * vs ends when each interval is within --precision, after at least ROUNDS_MIN rounds. Stopping
+ * at the first precise round makes the confidence of the intervals slightly lower than stated;
+ * ROUNDS_MIN limits the effect. With --runs it does not stop early. Without --runs it makes at
+ * most RECORDS_MAX records, because each remains in memory with its histograms, about 1.4 MB.
  *
- * What would make it wrong: a --path on a disk that becomes slow minutes after it was written
- * (caches of SSDs), because each repetition then pays for the one before.
+ * Cause of wrong results: a --path on a disk that becomes slow some minutes after writes
+ * (caches of SSDs), because each repetition is then slowed down by the previous one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,8 +62,8 @@ enum {
 	ROUNDS_MIN = 5,
 	RECORDS_MAX = 512,
 	RESAMPLES_MEANWHILE = 1000,
-	LOOK_SHARE = 20, /* comparing many runs takes long; it may take at most 5 % of the
-			    time */
+	/* A comparison of many runs takes long; limit it to 5 % of the time. */
+	LOOK_SHARE = 20,
 };
 
 struct contestant {
@@ -81,15 +80,15 @@ struct versus {
 	double precision;
 	uint64_t begin_ns;
 	uint64_t look_at_ns; /* no comparison before that time */
-	uint32_t round;      /* the current one, from 1 */
+	uint32_t round;      /* current round, from 1 */
 	const char *running; /* label */
-	char known[160];     /* the ratio so far, for the progress line */
+	char known[160];     /* current ratio, for the progress line */
 	int status;
 };
 
 /* ---- progress ---- */
 
-/** The time that --runs will take, and at most the rest of the budget. */
+/** The expected time of --runs, at most the rest of the budget. */
 static uint64_t
 left_ns(const struct versus *versus, uint64_t elapsed_ns)
 {
@@ -120,7 +119,8 @@ show(void *arg)
 /* ---- comparing ---- */
 
 /**
- * Compares all that have not failed. Returns a code of the library; 1: fewer than two are left.
+ * Compares all contestants that have not failed. Returns a code of the library; 1: fewer than
+ * two remain.
  */
 static int
 compare(struct nb_comparison **out, const struct versus *versus, bool is_last)
@@ -216,11 +216,11 @@ run_round(struct versus *versus)
 			repeat(versus, order[i]);
 }
 
-/** Whether short runs fill the memory: the budget may have room for thousands. */
+/** Whether short runs would fill the memory: the budget may allow thousands. */
 static bool
 has_enough(const struct versus *versus)
 {
-	enum { ACTIONS = 2 }; /* of a repetition */
+	enum { ACTIONS = 2 }; /* for a repetition */
 	uint64_t records = versus->round * count_left(versus) * ACTIONS;
 	if (own.runs > 0 || versus->round < ROUNDS_MIN || records < RECORDS_MAX)
 		return false;
@@ -283,7 +283,7 @@ finish(struct versus *versus)
 		: versus->status;
 }
 
-/** A trace needs the records that it was recorded with, once. */
+/** A trace needs the records with which it was recorded, loaded once. */
 static int
 check_options(const struct options *options, const struct drivers *drivers)
 {

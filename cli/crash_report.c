@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The report of crash tests: a row for each engine and level, in 80 columns, then each crash
- * that left an error, with the command that shows it again.
+ * that left an error, with the command that reproduces it.
  *
- * Recovery is the open after a crash, timed by nb_crash(). Its distribution is drawn as bars;
- * each bar covers times up to twice those of the bar before.
+ * Recovery is the open after a crash, timed by nb_crash(). Its distribution is drawn as bars.
+ * Each bar covers times up to twice those of the previous bar.
  */
 #include "crash_report.h"
 
@@ -19,8 +19,8 @@
 #include "output.h"
 
 /*
- * Findings of each kind that are printed for a row; one example if the level does not promise
- * it. The JSON has all.
+ * Maximum findings of each kind that are printed for a row; one example if the level does not
+ * promise it. The JSON has all.
  */
 enum { FIGURE_SIZE = 16, SHOWN_BROKEN = 3, SHOWN_OTHER = 1 };
 
@@ -29,7 +29,7 @@ crash_row_take(void *to, const struct nb_crash_finding *finding)
 {
 	struct nb_crash_row *row = to;
 	size_t count = row->finding_count;
-	if ((count & (count - 1)) == 0) { /* 0 and each power of two: the array is full */
+	if ((count & (count - 1)) == 0) { /* 0 and each power of two: when the array is full */
 		struct nb_crash_finding *grown = kept_array(2 * count, sizeof(*grown));
 		for (size_t i = 0; i < count; i++)
 			grown[i] = row->findings[i];
@@ -117,7 +117,7 @@ print_word(FILE *out, const char *text)
 	fputc('\'', out);
 }
 
-/** Without the option, a hanging engine would be waited for longer than before. */
+/** Repeats --hang-after, because the default may wait longer for a hanging engine. */
 static void
 print_patience(FILE *out, const struct options *options)
 {
@@ -126,7 +126,7 @@ print_patience(FILE *out, const struct options *options)
 }
 
 /**
- * The command that repeats the rounds up to that one; it finds the same if the moment was
+ * The command that repeats the rounds up to that one. It finds the same if the moment was
  * counted.
  */
 static void
@@ -175,7 +175,7 @@ print_one(FILE *out, const struct crash_rows *rows, size_t index,
 	if (found->kept != NULL) {
 		fputs("    again  : mininb crash --again=", out);
 		print_word(out, found->kept);
-		if (strchr(row->driver, '/') != NULL) { /* which a file may not load */
+		if (strchr(row->driver, '/') != NULL) { /* a file must not load a plugin */
 			fputs(" --driver=", out);
 			print_word(out, row->driver);
 		}
@@ -217,7 +217,7 @@ crash_print_found(FILE *out, const struct crash_rows *rows, size_t index)
 	}
 }
 
-/** Losses at a level that promises nothing. */
+/** Prints losses at a level without promises. */
 static void
 print_none(FILE *out, const struct nb_crash_row *row, const char *label)
 {
@@ -240,7 +240,7 @@ print_none(FILE *out, const struct nb_crash_row *row, const char *label)
 	fputc('\n', out);
 }
 
-/** States which levels were not tested with power failures, or how. */
+/** Prints which levels were not tested with power failures, or how. */
 static void
 print_untried(FILE *out, const struct crash_rows *rows)
 {
@@ -259,7 +259,7 @@ print_untried(FILE *out, const struct crash_rows *rows)
 			out);
 }
 
-/** States what the test could not find. */
+/** Prints which failures the test cannot find. */
 static void
 print_unlooked(FILE *out)
 {
@@ -268,7 +268,7 @@ print_unlooked(FILE *out)
 			out);
 }
 
-/** The last word. */
+/** Prints the verdict. */
 static void
 print_verdict(FILE *out, const struct crash_rows *rows)
 {
@@ -299,8 +299,8 @@ print_verdict(FILE *out, const struct crash_rows *rows)
 enum { SPANS = 16, SPAN_FIRST_NS = 31250, BAR_WIDTH = 40 };
 
 /**
- * Share of recoveries below `ns`, within 0.1 %: searched by percentiles, because a histogram
- * has no rank of a time.
+ * Fraction of recoveries below `ns`, exact to 0.1 %. Searched by percentiles, because a
+ * histogram has no rank of a time.
  */
 static double
 share_below(const struct nb_histogram *histogram, uint64_t ns)
@@ -325,7 +325,8 @@ print_spread(FILE *out, const struct nb_crash_row *row, const char *label)
 	uint64_t to = SPAN_FIRST_NS;
 	double below = 0;
 	char from_text[FIGURE_SIZE], to_text[FIGURE_SIZE];
-	if (nb_histogram_count(recovery) < 20) /* p50 and max describe a few */
+	if (nb_histogram_count(recovery) <
+		20) /* p50 and max describe few values sufficiently */
 		return;
 	fprintf(out, "\n%s, %s: how long recoveries took\n", label,
 		nb_durability_name(row->durability));

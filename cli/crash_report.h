@@ -24,7 +24,7 @@ struct crash_rows {
 	const struct options *options;
 	struct nb_crash_row *items;
 	struct nb_crash_tally *tallies;
-	char (*labels)[CRASH_LABEL]; /* the engine; of two builds of one, "leveldb#2" */
+	char (*labels)[CRASH_LABEL]; /* the engine; for two builds of one engine "leveldb#2" */
 	size_t count;
 };
 
@@ -38,11 +38,11 @@ crash_print_titles(FILE *out);
 void
 crash_print_row(FILE *out, const struct nb_crash_row *row, const char *label);
 
-/** Below the table: each finding, and the verdict. */
+/** Prints each finding and the verdict, below the table. */
 void
 crash_print_findings(FILE *out, const struct crash_rows *rows);
 
-/** Only the findings of a row, for a kept database. */
+/** Prints only the findings of a row, for a kept database. */
 void
 crash_print_found(FILE *out, const struct crash_rows *rows, size_t row);
 

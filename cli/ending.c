@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How the process ends.
+ * The end of the process.
  *
- * If an engine crashes in a run, the library keeps its thread until the report is written. Then
- * the process dies of the same signal: the user gets a core dump, and a shell sees 128 plus its
- * number. After a bus error the status is 1 instead: a mapped file has no room or no content,
- * which a core dump would not explain.
+ * If an engine crashes in a run, the library holds its thread until the report is written. Then
+ * the process ends by the same signal: the user gets a core dump, and a shell reports 128 plus
+ * its number. After a bus error the status is 1 instead: a mapped file has no space or was
+ * truncated, which a core dump would not explain.
  *
  * An engine that calls exit() would end the process with its own status and look successful. So
  * mininb reports an exit() that it did not call itself, with status 1. It also catches
- * quick_exit(), by a handler, and _exit() and _Exit(), which run no handlers, by functions of
- * the same names: names of the program come before those of libc. It does not catch a direct
- * system call; with several engines or --hang-after the parent process sees that.
+ * quick_exit(), by a handler, and _exit() and _Exit(), which run no handlers, by functions with
+ * the same names: names of the program have priority over those of libc. It does not catch a
+ * direct system call; with several engines or --hang-after the parent process detects it.
  *
- * Rejected: a syscall() of our own, to see SYS_exit_group. Engines wait on futexes and submit
- * I/O through syscall(), so measured calls would pass through it; and calls from assembly, as
- * in liburing, would still be missed.
+ * Rejected: an own syscall() function that detects SYS_exit_group. Engines wait on futexes and
+ * submit I/O through syscall(), so measured calls would pass through it. Calls from assembly,
+ * as in liburing, would still be missed.
  */
 #include "ending.h"
 
@@ -30,8 +30,8 @@
 
 #include "message.h"
 
-static pid_t process; /* the process whose end counts; a child that an engine forks may end
-		         freely */
+/* The process whose end is watched; a child that an engine forks may end freely. */
+static pid_t process;
 static bool is_meant;
 
 /** Safe in a signal handler. */
@@ -56,7 +56,7 @@ end_now(int status)
 static void
 catch_end(void)
 {
-	nb_fault_exit(); /* checks itself whether this is a worker process of a run */
+	nb_fault_exit(); /* it checks whether this is a worker process of a run */
 	if (is_meant || process != getpid())
 		return;
 	say("the engine or one of its libraries called exit(), which a plugin must not do; mininb could not save the result");

@@ -3,7 +3,9 @@
 #define CLI_ENDING_H
 /** The process ends only through ending_end(); any other end is reported. */
 
-/** Call it when the process begins, and in a forked child: from then on its end is watched. */
+/**
+ * Call it at the start of the process, and in a forked child. Its end is watched from then on.
+ */
 void
 ending_begin(void);
 

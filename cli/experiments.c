@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A list of experiments in the format of TAOBench: a line "THREADS,WARMUP,LENGTH" each, in
- * seconds, with the warm-up a part of the length. They run one after the other on one database,
- * and each is a result of its own.
+ * A list of experiments in the format of TAOBench: each line is "THREADS,WARMUP,LENGTH", in
+ * seconds; the warm-up is part of the length. They run consecutively on one database, and each
+ * has its own result.
  *
- * An experiment changes the database for the next one. So each has the next epoch: its new ids and
- * timestamps follow those of the experiments before. Without that, its inserts would find their
+ * An experiment changes the database for the next one. So each has the next epoch: its new ids
+ * and timestamps follow those of earlier experiments. Otherwise its inserts would find existing
  * keys, and its updates newer values.
  */
 #include <errno.h>
@@ -57,7 +57,7 @@ parse_line(struct experiment *out, const char *line)
 		out->length_s < 1e9;
 }
 
-/** The experiments of the file; their number, or 0: a failure was reported. */
+/** Reads the experiments of the file; returns their number, or 0: a failure was reported. */
 static size_t
 read_file(struct experiment *experiments, const char *path, int *status)
 {
@@ -113,7 +113,7 @@ static int
 apply(struct nb_job *job, const struct experiment *experiment, uint64_t epoch, bool is_later)
 {
 	int rc = set(job, "threads", experiment->threads, "");
-	/* first, since a warm-up has to be shorter than the time is */
+	/* first, because a warm-up must be shorter than the duration */
 	if (rc == NB_OK)
 		rc = set(job, "duration", experiment->length_s * 1e6, "us");
 	if (rc == NB_OK)

@@ -10,7 +10,7 @@
 #include "options.h"
 
 enum {
-	WIDTH = 80, /* columns of a terminal, if nobody made it wider */
+	WIDTH = 80, /* default width of a terminal, in columns */
 	HELP_COLUMN = 31,
 };
 
@@ -38,7 +38,9 @@ print_actions(FILE *out)
 	}
 }
 
-/** Length of the word; of a long list of choices, "a|b|c", the part that fits in a line. */
+/**
+ * Length of the word. For a long list of choices, "a|b|c", of the part that fits into a line.
+ */
 static int
 word_length(const char *text, int room)
 {
@@ -50,7 +52,7 @@ word_length(const char *text, int room)
 	return length > room && fitting > 0 ? fitting : length;
 }
 
-/** Prints words from `column` on, where the line is, and wraps at WIDTH. */
+/** Prints words, starting at `column` of the current line, and wraps at WIDTH. */
 static void
 print_wrapped(FILE *out, const char *text, int column)
 {
@@ -94,7 +96,7 @@ print_entry(FILE *out, const char *letter, const char *name, const char *help,
 	print_wrapped(out, text, HELP_COLUMN);
 }
 
-/** Whether the letter means the row: no earlier one that the action uses has it. */
+/** Whether the letter means this row: no earlier row that the action uses has it. */
 static bool
 has_letter(const struct option_row *row, const struct cmd *cmd)
 {
@@ -120,7 +122,7 @@ print_option(FILE *out, const struct option_row *row, const struct cmd *cmd)
 		row->type == OPTION_CHOICE ? row->choices : NULL, row->def);
 }
 
-/** Omits a default that means nothing. */
+/** Omits a default of 0. */
 static void
 print_job_keys(FILE *out)
 {
@@ -173,7 +175,7 @@ print_text(FILE *out)
 		out);
 }
 
-/** What the action does, and the options that it uses. */
+/** Prints the description of an action and its options. */
 static void
 print_action(FILE *out, const struct cmd *cmd)
 {
@@ -212,7 +214,7 @@ help_print(uint64_t help, const struct cmd *action)
 
 /* ---- files with marks ---- */
 
-/** The mark at `text`; the end of the list: there is none. */
+/** The mark at the start of `text`; the final element if none matches. */
 static const struct help_mark *
 find_mark(const struct help_mark *mark, const char *text, size_t size)
 {

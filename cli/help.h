@@ -10,11 +10,11 @@
 
 struct cmd;
 
-/** Prints any HELP_* to stdout; HELP_TEXT of one action unless that is NULL. */
+/** Prints the help HELP_* to stdout; HELP_TEXT only of `action` unless it is NULL. */
 void
 help_print(uint64_t help, const struct cmd *action);
 
-/** The short text, if no action was given. */
+/** Prints the short text for a call without an action. */
 void
 help_print_usage(FILE *out);
 
@@ -31,16 +31,18 @@ void
 help_print_completion(FILE *out, const struct template_file *script);
 
 /**
- * Files of extra/ with marks, "@actions@", that text made from the rows replaces: manual pages
- * and completions. So each file is written in its own language.
+ * A mark in a file of extra/, "@actions@", and its replacement, made from the rows. The files
+ * are manual pages and completions, each written in its own language.
  */
 struct help_mark {
-	const char *text;         /* with both '@', or any text */
-	void (*print)(FILE *out); /* prints the replacement; NULL: it is */
+	const char *text;         /* the mark with both '@', or any other text */
+	void (*print)(FILE *out); /* prints the replacement; NULL: `to` is the replacement */
 	const char *to;
 };
 
-/** Prints the file with its marks replaced, the first that fits. `marks` ends with a NULL text. */
+/**
+ * Prints the file with its marks replaced by the first match. `marks` ends with a NULL text.
+ */
 void
 help_print_marked(FILE *out, const struct template_file *file, const struct help_mark *marks);
 

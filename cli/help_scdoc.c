@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Manual pages, as source for scdoc. Their prose is in extra/man/NAME.SECTION.scd, which the
- * program contains; this file replaces @actions@, @options@ and other marks in it, so each
+ * program contains. This file replaces @actions@, @options@ and other marks in it, so each
  * action and option is typed once.
  *
- * scdoc interprets some characters as markup, most of all at the beginning of a line. So text
+ * scdoc interprets some characters as markup, especially at the beginning of a line. So text
  * from a row is escaped, an option in it is bold, and a line is broken only before a word that
  * begins with a letter or a digit.
  */
@@ -19,7 +19,7 @@
 #include "help.h"
 #include "options.h"
 
-enum { LINE_WIDTH = 64 }; /* of text from rows; leaves room for markup */
+enum { LINE_WIDTH = 64 }; /* width of text from rows; leaves room for markup */
 
 static void
 print_escaped(FILE *out, const char *text, size_t length)
@@ -31,7 +31,7 @@ print_escaped(FILE *out, const char *text, size_t length)
 	}
 }
 
-/** Bold anywhere in a line; punctuation at the end of the word is not. */
+/** Prints a word in bold anywhere in a line, without the punctuation at its end. */
 static void
 print_bold_word(FILE *out, const char *word, size_t length)
 {
@@ -62,7 +62,7 @@ print_word(FILE *out, const char *word, size_t length, bool is_at_begin)
 
 /**
  * Prints text of a row, each line after `indent`. A line ends after each sentence, as roff
- * wants it, and when it is long.
+ * requires, and when it is long.
  */
 static void
 print_prose(FILE *out, const char *indent, const char *text)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Completion for bash and zsh: extra/completions/mininb.bash.in and mininb.zsh.in, with three
- * tables made from the rows, the same for both shells. A line has fields with a space between
- * two, "-" for an empty one; the help text comes last, so it may contain spaces.
+ * tables made from the rows, the same for both shells. The fields of a line are separated by a
+ * space, and an empty one is "-". The help text is last, so it may contain spaces.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ or_dash(const char *text)
 	return text != NULL ? text : "-";
 }
 
-/** "NAME OPERANDS KEYS HELP": which words follow, and "keys" if keys of workloads are options. */
+/** "NAME OPERANDS KEYS HELP": the operands, and "keys" if keys of workloads are options. */
 static void
 print_actions(FILE *out)
 {
@@ -50,7 +50,7 @@ offer_of(const struct option_row *row)
 	return or_dash(offer != NULL ? offer : row->choices);
 }
 
-/** "ACTIONS LETTER NAME VALUE OFFER HELP"; VALUE is "[WHAT]" if it may be left out. */
+/** "ACTIONS LETTER NAME VALUE OFFER HELP"; VALUE is "[WHAT]" if it is optional. */
 static void
 print_options(FILE *out)
 {

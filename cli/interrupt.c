@@ -3,16 +3,16 @@
  * Requests to stop.
  *
  * The first request ends a run at its next operation and closes its engine. After the second a
- * run no longer waits for its engine: it writes what it has measured. HOLD_S later the process
- * dies of the signal, if the writing thread is stuck. SIGHUP and SIGXCPU are never a second
+ * run no longer waits for its engine: it writes its measurements. HOLD_S later the signal ends
+ * the process, if the writing thread is stuck. SIGHUP and SIGXCPU never count as a second
  * request, because the kernel repeats them.
  *
  * One request may arrive twice: timeout(1) signals the process and its group; a terminal
- * signals a process and its parent, which passes the signal on. So a repetition within
- * ONE_REQUEST_NS is the same request, and signals of the parent are counted apart.
+ * signals a process and its parent, which forwards the signal. So a repetition within
+ * ONE_REQUEST_NS is the same request, and signals of the parent are counted separately.
  *
  * If the soft limit of CPU time equals the hard limit, as `ulimit -t` sets it, the kernel kills
- * the process without a warning. mininb lowers the soft limit by a second.
+ * the process without a warning. mininb lowers the soft limit by one second.
  */
 #include "interrupt.h"
 
@@ -46,7 +46,7 @@ static volatile sig_atomic_t requests; /* 0 to 2 */
 static volatile sig_atomic_t last_signal;
 static volatile sig_atomic_t is_held;
 
-/** The process dies when the handler returns. */
+/** The signal ends the process when the handler returns. */
 static void
 die_of(int number)
 {
@@ -143,16 +143,19 @@ interrupt_reason(void)
 	return last_signal == SIGXCPU ? ": the limit of CPU time (ulimit -t) is reached" : "";
 }
 
-/** The requests that a child was sent. */
+/** The requests that were sent to a child. */
 struct passed {
 	int requests;
-	uint64_t second_ns; /* time of the second */
+	uint64_t second_ns; /* time of the second request */
 };
 
 static void
 pass_on(struct passed *passed, pid_t child)
 {
-	/* Repeated after the second, which the child may take for a copy of the first. */
+	/*
+	 * Repeated after the second request, because the child may have ignored it as a copy of
+	 * the first.
+	 */
 	if (requests > passed->requests || requests == 2)
 		kill(child, SIGTERM); /* a shell ignores SIGINT in background jobs */
 	if (requests == 2 && passed->requests < 2)

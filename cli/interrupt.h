@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/** Catches them, in this process and its children. */
+/** Catches the requests in this process and its children. */
 void
 interrupt_catch(void);
 
 /**
- * Call it before measuring: from then on a second request leaves the process time to write.
- * Before, a second request ends it at once.
+ * Call it before measuring. From then on a second request leaves the process time to write;
+ * before, a second request ends it at once.
  */
 void
 interrupt_hold(void);
@@ -21,9 +21,10 @@ const char *
 interrupt_reason(void);
 
 /**
- * Waits until the child ends; returns its status as of waitpid(). Passes requests on to it, and
- * kills it if it does not end soon after a second request. Calls `look`, which returns after how
- * many ms it has to be called again; INTERRUPT_LOOK_MS disturbs no measurement.
+ * Waits until the child ends; returns its status as of waitpid(). Forwards requests to the
+ * child, and kills it if it does not end soon after a second request. Calls `look`, which
+ * returns the number of ms until its next call; INTERRUPT_LOOK_MS does not disturb
+ * measurements.
  */
 int
 interrupt_wait(pid_t child, int (*look)(void *arg, bool is_stopping), void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* --pinirq: the interrupts of the network, away from the CPUs that threads are pinned to. */
+/* --pinirq: moves network interrupts away from the CPUs of pinned threads. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ irqs_begin(struct nb_irqs **irqs, const struct options *options, uint32_t thread
 	return status;
 }
 
-/** Workers that --pin pins in one phase, at most. */
+/** Maximum number of workers that --pin pins in one phase. */
 static uint32_t
 pinned_threads(const struct nb_job *job)
 {
@@ -37,7 +37,7 @@ pinned_threads(const struct nb_job *job)
 	return most;
 }
 
-/** The lists of all groups, one after the other, to be freed; *cpus NULL: there is none. */
+/** Joins the lists of all groups in *cpus, which the caller frees; NULL: no group has one. */
 static int
 join_cpus(char **cpus, const struct nb_job *job)
 {

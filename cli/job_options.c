@@ -10,7 +10,7 @@
 #include "cmd_run.h"
 #include "kept.h"
 
-/** Whether the setting is of that key, in any group; target.count is a number of servers. */
+/** Whether the setting has that key, in any group; target.count is a number of servers. */
 static bool
 is_of(const char *setting, const char *key)
 {
@@ -21,8 +21,8 @@ is_of(const char *setting, const char *key)
 }
 
 /**
- * A duration on the command line replaces the workload's count: those of YCSB have a count of a
- * thousand operations, which would end the run at once.
+ * A duration on the command line replaces the workload's count. YCSB's workloads have a count
+ * of a thousand operations, which would end the run at once.
  */
 static int
 forget_count(struct nb_job *job, const struct options *options, const char *setting)
@@ -37,7 +37,7 @@ forget_count(struct nb_job *job, const struct options *options, const char *sett
 	return nb_job_set(job, kept_text("%.*scount=0", group, setting));
 }
 
-/** With load, some keys of groups are for the threads of the loading. */
+/** For load, some keys of groups apply to the threads of the load. */
 static int
 set_loading(struct nb_job *job, const struct options *options, const char *setting)
 {
@@ -74,7 +74,7 @@ job_options_read(struct nb_job **job, const char *name, const struct options *op
 		return rc;
 	if (name == NULL && options->action == &cmd_load)
 		(*job)->groups[0].weights[NB_OP_READ] =
-			1; /* of a run, which load does not do */
+			1; /* options of run that load does not use */
 	rc = job_options_set(*job, options);
 	if (rc == NB_OK && options->workload_name != NULL) {
 		free((*job)->name);

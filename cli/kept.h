@@ -2,21 +2,21 @@
 #ifndef CLI_KEPT_H
 #define CLI_KEPT_H
 /**
- * Small memory of the command line. A process does one action, so it is kept until the process
- * ends. If memory is exhausted, the process ends with a message.
+ * Small allocations of the command line. A process executes one action, so they are kept until
+ * it ends. If memory is exhausted, the process ends with a message.
  */
 #include <stddef.h>
 
 #include <mininb/mininb.h>
 
-/** Zeros; room for one more than `count`. */
+/** A zeroed array with room for one more element than `count`. */
 void *
 kept_array(size_t count, size_t size);
 
 char *
 kept_text(const char *fmt, ...) NB_PRINTF(1, 2);
 
-/** Frees all of it: for tests that parse many command lines. */
+/** Frees all of them: for tests that parse many command lines. */
 void
 kept_free(void);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mininb, the command: parse the words, run the action, check that the output was written.
+ * mininb, the command: parses the words, executes the action, checks that the output was
+ * written.
  *
- * The library decides and reports; this folder turns words into its structures and its failures
- * into exit statuses. Because a long run could lose its report at the very end, main() closes
+ * The library decides and reports. This folder converts words to its structures, and its
+ * failures to exit statuses. A long run could lose its report at the very end, so main() closes
  * stdout and checks it: an incomplete report is a failure.
  */
 #include <errno.h>
@@ -25,9 +26,9 @@
 #include "ranks.h"
 
 /**
- * Opens descriptors 0, 1 and 2 if they are closed: the next file that a program opens gets the
- * lowest free number, and the report would go into the database. stdout is opened for reading,
- * so writing to it still fails.
+ * Opens descriptors 0, 1 and 2 if they are closed. Otherwise the next opened file would get one
+ * of these numbers, and the report would go into the database. stdout is opened read-only, so
+ * writing to it still fails.
  */
 static void
 hold_standard_files(void)
@@ -36,7 +37,7 @@ hold_standard_files(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
 			(void)open(
-				"/dev/null", modes[fd]); /* gets the lowest free number: fd */
+				"/dev/null", modes[fd]); /* gets the lowest free number, fd */
 	}
 }
 

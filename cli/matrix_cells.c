@@ -2,18 +2,18 @@
 /*
  * The cells of a matrix.
  *
- * A cell's options come from a command line that is made of the plan, so a plan means what the
- * same words mean to `vs`. Its settings are a text: versions, the engine with its options in
- * force, the options of each step with their defaults, the whole workload. The name of a result
- * file is the hash of that text and the repetition. So a changed default, workload file or engine
- * makes another cell, and an old file is not mistaken for it. Two combinations with equal
- * settings are one cell: an option of one engine does not multiply the others.
+ * mininb parses a cell's options from a command line made from the plan, so a plan has the same
+ * meaning as these words have for `vs`. The settings of a cell are a text: versions, the engine
+ * with its effective options, the options of each step with their defaults, the whole workload.
+ * The name of a result file is the hash of that text and the repetition. So a changed default,
+ * workload file or engine makes a new cell and does not match an old file. Two combinations
+ * with equal settings are one cell: an option of one engine does not multiply the others.
  *
  * The file also contains the text. A cell is done if its file can be read, has that text, and
- * has a complete result of each step. That a file exists says nothing.
+ * has a complete result of each step. The existence of the file is not sufficient.
  *
- * What the name does not cover: the machine, the content of key files and traces. A comparison
- * notes other machines and refuses other streams of operations.
+ * The name does not cover the machine and the content of key files and traces. A comparison
+ * reports different machines and rejects different streams of operations.
  */
 #include "matrix_cells.h"
 
@@ -43,7 +43,7 @@ struct line {
 	size_t count;
 };
 
-/** Adds --NAME=VALUE; of `option` each word of the value, of a flag only the name. */
+/** Adds --NAME=VALUE; for `option` one for each word of the value; for a flag only the name. */
 static void
 add_option(struct line *line, const char *name, const char *value)
 {
@@ -64,7 +64,7 @@ add_option(struct line *line, const char *name, const char *value)
 			line->words[line->count++] = kept_text("--option=%s", word);
 }
 
-/** Room for the words of one cell. */
+/** Allocates the words of one cell. */
 static size_t
 most_words(const struct nb_matrix *matrix, const struct options *options)
 {
@@ -77,7 +77,7 @@ most_words(const struct nb_matrix *matrix, const struct options *options)
 	return most;
 }
 
-/** The plan's settings come first, so an option of the command line wins. */
+/** The plan's settings come first, so options of the command line override them. */
 static struct line
 make_line(const struct nb_matrix *matrix, size_t cell, const struct options *options)
 {
@@ -97,7 +97,7 @@ make_line(const struct nb_matrix *matrix, size_t cell, const struct options *opt
 
 /* ---- settings ---- */
 
-/** Loads an engine in a process of its own, because a plugin may crash it. */
+/** Loads an engine in its own process, because a plugin may crash it. */
 static char *
 read_engine(const struct options *options)
 {
@@ -134,11 +134,11 @@ read_engine(const struct options *options)
 	return text;
 }
 
-/** The options of a step that decide what it measures. */
+/** The options of a step that affect its measurements. */
 static void
 add_step(FILE *text, const struct options *options, const struct cmd *action)
 {
-	/* names of files, what is printed, and what is written in full elsewhere */
+	/* excludes file names, output options, and options whose content is included */
 	static const char others[] = "action driver option set output hlog csv notebook strict "
 				     "allow quiet hang-after report-interval interval fold "
 				     "force help version fresh";
@@ -151,7 +151,7 @@ add_step(FILE *text, const struct options *options, const struct cmd *action)
 				list.values[i]);
 }
 
-/** The workload of a step, whole; `classic` actions have none. */
+/** The complete workload of a step; `classic` actions have none. */
 static int
 add_job(FILE *text, const struct options *options, const struct cmd *action)
 {
@@ -214,7 +214,7 @@ is_of_engine(const char *axis)
 	return strcmp(axis, "driver") == 0 || strcmp(axis, "option") == 0;
 }
 
-/** The values of all lists, or of all but those of the engine: "ycsb-a threads=2". */
+/** The values of all lists, or of all lists that are not for the engine: "ycsb-a threads=2". */
 static const char *
 values_of(const struct nb_matrix *matrix, size_t cell, bool has_engine)
 {
@@ -231,7 +231,7 @@ values_of(const struct nb_matrix *matrix, size_t cell, bool has_engine)
 	return text;
 }
 
-/** The driver, and the options that are for it, if the matrix has a list of them. */
+/** The driver and its options, if the matrix has a list of options. */
 static const char *
 engine_of(const struct nb_matrix *matrix, const struct cell *cell, const char *label)
 {
@@ -243,9 +243,11 @@ engine_of(const struct nb_matrix *matrix, const struct cell *cell, const char *l
 	return label;
 }
 
-/* ---- making them ---- */
+/* ---- creation ---- */
 
-/** All engines of the plan: their labels, and whether each prefix of an option is one of them. */
+/**
+ * Collects the labels of all engines, and checks that each prefix of an option is one of them.
+ */
 static int
 read_drivers(
 	struct drivers *drivers, const struct nb_matrix *matrix, const struct options *options)
@@ -288,7 +290,7 @@ make_cell(struct cell *cell, const struct nb_matrix *matrix, size_t index,
 	return find_settings(cell);
 }
 
-/** A list replaces an option of the command line, which would then be ignored. */
+/** Rejects an option of the command line that a list would override. */
 static int
 check_lists(const struct nb_matrix *matrix, const struct options *options)
 {
@@ -316,7 +318,7 @@ is_new(const struct cells *cells, const struct cell *cell)
 	return true;
 }
 
-/** Each repetition runs all cells in an order of its own, so a drift meets all of them. */
+/** Each repetition runs the cells in its own order, so a drift affects all of them. */
 static void
 make_runs(struct cells *cells, uint32_t repetitions, uint64_t seed)
 {
@@ -365,7 +367,7 @@ run_path(const struct cells *cells, const struct run *run)
 	return kept_text("%s/%s.json", cells->results, run->name);
 }
 
-/** Whether each step has a complete result. The reason, if one ended in another way. */
+/** Whether each step has a complete result; else the reason. */
 static enum cell_state
 state_of(const struct nb_results *results, size_t steps, char *reason, size_t size)
 {

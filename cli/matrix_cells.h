@@ -13,7 +13,7 @@ enum cell_state { CELL_TO_DO, CELL_DONE, CELL_FAILED };
 /** A combination of values. Texts are kept. */
 struct cell {
 	struct options options; /* with one driver and its options */
-	const char *settings;   /* all that decides the run, except the repetition */
+	const char *settings;   /* everything that determines the run, except the repetition */
 	const char *engine;     /* label of the contestant: "leveldb block_size=16KiB" */
 	const char *group;      /* label of the work: "ycsb-a threads=2" */
 	uint32_t contestant;    /* from 1, different for each cell */
@@ -25,14 +25,14 @@ struct run {
 	uint32_t repetition; /* from 1 */
 	char name[NB_SETTINGS_NAME];
 	enum cell_state state;
-	double seconds;   /* that it took; 0: not known */
+	double seconds;   /* duration; 0: not known */
 	char reason[256]; /* why it failed */
 };
 
 struct cells {
-	struct cell *cells; /* equal settings are one cell */
+	struct cell *cells; /* combinations with equal settings are one cell */
 	size_t cell_count;
-	struct run *runs; /* in the order in which they run */
+	struct run *runs; /* in the order of execution */
 	size_t run_count;
 	const char *results; /* the directory */
 };
@@ -49,15 +49,20 @@ cells_create(
 const char *
 run_path(const struct cells *cells, const struct run *run);
 
-/** Looks at the file, sets state, seconds and reason. A file of something else is not done. */
+/**
+ * Examines the file, sets state, seconds and reason. A file with other settings is not done.
+ */
 void
 run_look(const struct cells *cells, struct run *run);
 
-/** Reads the result; only of a run that is not to do. Returns a code of the library. */
+/** Reads the result of a run with a file. Returns a code of the library. */
 int
 run_read(struct nb_results **out, const struct cells *cells, const struct run *run);
 
-/** Writes the result file of a run that took so long, whole or not at all. A code likewise. */
+/**
+ * Writes the result file of a run that took `seconds`, completely or not at all. Returns a code
+ * of the library.
+ */
 int
 run_write(const struct cells *cells, const struct run *run, struct nb_results *results,
 	double seconds);

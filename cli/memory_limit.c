@@ -2,14 +2,14 @@
 /*
  * --memory: the same memory for every engine.
  *
- * The limit is of the engine: its memory, its servers, and the page cache of its files. mininb
- * runs in the same process and needs memory for histograms, keys and records of its own. How
- * much depends on the job: the same job on the null engine, in a control group without a limit,
- * shows it. That is added to the limit. Its time is bounded, because this memory does not grow
- * with the number of operations.
+ * The limit applies to the engine: its memory, its servers, and the page cache of its files.
+ * mininb runs in the same process and needs memory for histograms, keys and records. The amount
+ * depends on the job, so mininb measures it: it runs the same job on the null engine, in a
+ * control group without a limit, and adds the result to the limit. A short run suffices,
+ * because this memory does not grow with the number of operations.
  *
- * Rejected: to calculate the share from the sizes of allocations, which leaves out page tables,
- * stacks and what libraries use.
+ * Rejected: to calculate the share from sizes of allocations. That omits page tables, stacks
+ * and memory of libraries.
  */
 #include "memory_limit.h"
 
@@ -32,7 +32,7 @@
 #include "message.h"
 #include "options.h"
 
-/** The action on the null engine, for a moment, without files. */
+/** The options of a short run on the null engine, without files. */
 static struct options
 null_options(const struct options *options)
 {
@@ -58,10 +58,10 @@ null_options(const struct options *options)
 	return null;
 }
 
-/** What the process that runs on the null engine shares with this one. */
+/** Data shared with the process that runs on the null engine. */
 struct counted {
 	const struct nb_memory_group *group;
-	uint64_t peak_bytes; /* while the engine was open; the report that follows needs more */
+	uint64_t peak_bytes; /* while the engine was open; the following report needs more */
 };
 
 static struct counted *counted;
@@ -107,7 +107,7 @@ look(void *arg, bool is_stopping)
 	return INTERRUPT_LOOK_MS;
 }
 
-/** The most that it used; *bytes is 0 if it did not run to its end. */
+/** Gets the peak memory of that process; *bytes is 0 if it did not complete. */
 static int
 measure_in(struct nb_memory_group *group, uint64_t *bytes, const struct options *options,
 	run_fn run)
@@ -145,7 +145,7 @@ measure(uint64_t *bytes, const struct options *options, run_fn run)
 	return status;
 }
 
-static uint64_t harness_bytes; /* the same for all engines of a list */
+static uint64_t harness_bytes; /* same for all engines of a list */
 static bool is_measured;
 
 int

@@ -149,8 +149,8 @@ reader_is_gone(void)
 }
 
 /**
- * As if SIGPIPE had ended the process, which a pipeline expects. mininb ignores SIGPIPE so that
- * engines see an error instead.
+ * Ends as if by SIGPIPE, which a pipeline expects. mininb ignores SIGPIPE so that engines get
+ * an error instead.
  */
 enum { STATUS_PIPE = 128 + SIGPIPE };
 

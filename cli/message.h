@@ -15,8 +15,8 @@ enum {
 	STATUS_DONE = 0,
 	STATUS_FAILED = 1, /* the engine, a file or the system */
 	STATUS_USAGE = 2,
-	STATUS_DATA = 3, /* data read is not data written */
-	STATUS_GATE = 4, /* a comparison or gate failed; a promise is broken */
+	STATUS_DATA = 3, /* the data read is not the data written; crash: a promise is broken */
+	STATUS_GATE = 4, /* a comparison or gate failed; check: a promise is broken */
 	STATUS_INTERRUPTED = 130
 };
 
@@ -29,7 +29,7 @@ struct failure {
 void
 failure_keep(struct failure *failure, int code);
 
-/** Puts `sender`, which is kept by the caller, before the text of each message. */
+/** Puts `sender`, which the caller keeps valid, before the text of each message. */
 void
 message_set_sender(const char *sender);
 
@@ -65,13 +65,13 @@ message_failure(const struct failure *failure);
 int
 message_last_failure(int code);
 
-/** The same for a failed write to stdout: main() does not report it again. */
+/** The same for a failed write to stdout; main() then does not report it again. */
 int
 message_output_failure(int code);
 
 enum { SIGNAL_SIZE = 16 };
 
-/** "SIGSEGV", or "signal 40" of one without a name. Returns `text`. */
+/** "SIGSEGV", or "signal 40" for a signal without a name. Returns `text`. */
 const char *
 message_signal(int number, char text[SIGNAL_SIZE]);
 

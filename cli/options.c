@@ -2,16 +2,16 @@
 /*
  * Parses the command line.
  *
- * By hand and not with getopt_long(): that accepts any unique beginning of a name, so a script
- * breaks when an option is added, and it cannot suggest the nearest name. Forms: --name=value,
- * --name value, -kVALUE, -k VALUE, and "--" before words that begin with '-'. The last of
- * several values counts, but two actions are an error. A word after an action with operands is
- * an operand, even if it is the name of an action.
+ * It does not use getopt_long(), which accepts any unique beginning of a name, so a new option
+ * can break a script; and it cannot suggest the nearest name. Forms: --name=value, --name
+ * value, -kVALUE, -k VALUE, and "--" before words that begin with '-'. The last of several
+ * values counts, but two actions are an error. A word after an action with operands is an
+ * operand, even if it is the name of an action.
  *
  * Keys of workloads are options too, also for one group (--readers.threads=4). mininb keeps
  * them in the order of the command line; the library checks their values. If a row has the name
- * of a key, the row parses it, and the setting is kept as well. If two rows have one name or
- * letter, it means the row that the action uses, if the action came before. A key is an error
+ * of a key, the row parses it, and the setting is kept as well. If two rows have the same name
+ * or letter, the row that the action uses counts, if the action came before. A key is an error
  * with an action that has no workload: --read=95 could only be a mistake.
  *
  * Defaults are texts in the rows, parsed by the same code.
@@ -36,8 +36,8 @@ enum {
 };
 
 /**
- * The row of that name, or with `name` NULL of that letter. Of two rows, the one that the action
- * uses counts, else the first.
+ * The row with the name or, if `name` is NULL, with the letter. Of two rows, the one that the
+ * action uses counts, else the first.
  */
 static const struct option_row *
 find_row(const char *name, size_t length, char letter, const struct cmd *action)
@@ -91,7 +91,7 @@ options_next_job_key(const struct nb_job_key *key)
 	return key->name != NULL ? key : NULL;
 }
 
-/** Length of "readers." before the key; 0 if there is no group. */
+/** Length of "readers." before the key; 0 without a group. */
 static size_t
 group_length(const char *name, size_t length)
 {
@@ -100,7 +100,7 @@ group_length(const char *name, size_t length)
 	return length;
 }
 
-/** Whether keys of workloads may still be options, as far as the words were read. */
+/** Whether keys of workloads may still be options, as far as the words were parsed. */
 static bool
 may_have_job(const struct options *options)
 {
@@ -282,7 +282,7 @@ set_action(struct options *options, const char *name)
 	return STATUS_DONE;
 }
 
-/** `value` is NULL if there is none: only for a flag and --help. */
+/** `value` is NULL if it is missing: only for a flag and --help. */
 static int
 set_option(struct options *options, const struct option_row *row, const char *value)
 {
@@ -335,10 +335,10 @@ set_option(struct options *options, const struct option_row *row, const char *va
 struct words {
 	char **next; /* ends with NULL */
 	struct options *options;
-	const char *job_key; /* the first key that has no row; NULL: none */
+	const char *job_key; /* the first key without a row; NULL: none */
 };
 
-/** The value of --name: `value`, or if that is NULL the next word; NULL: there is none. */
+/** The value of --name: `value` or, if that is NULL, the next word; NULL: none. */
 static const char *
 take_value(struct words *words, const char *name, const char *arg, const char *value)
 {
@@ -422,7 +422,7 @@ take_short(struct words *words, const char *word)
 	const char *near = has_rest ? long_name_of(words, word) : NULL;
 	if (row != NULL && near == NULL && (row->arg != NULL || !has_rest))
 		return take_option(words, row, has_rest ? word + 1 : NULL);
-	if (!has_rest) /* the only name that begins so, if there is one */
+	if (!has_rest) /* the only name with this beginning, if any */
 		near = guess_name(words->options, false, word);
 	return message_usage("unknown option -%s%s%s%s", word,
 		near != NULL ? ", did you mean --" : "", near != NULL ? near : "",
@@ -509,8 +509,8 @@ uses(const struct cmd *cmd, const char *name)
 }
 
 /**
- * Rejects a given option that the action does not use, if it would change what is measured;
- * warns of the others, because scripts give every action the same options.
+ * Rejects a given option that the action does not use, if it would affect the measurement.
+ * Warns of others, because scripts pass the same options to every action.
  */
 static int
 check_unused(const struct options *options)

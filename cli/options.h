@@ -40,9 +40,9 @@ struct options {
 	const struct nb_results *same_as; /* results that this run repeats; NULL: none */
 	const char *const *words;         /* as typed, without the program */
 	size_t word_count;
-	size_t action_from, action_to;        /* the words that name the action */
+	size_t action_from, action_to;        /* range of the words that name the action */
 	uint64_t memory_bytes;                /* 0: no limit */
-	const struct nb_memory_group *memory; /* that this process is in; NULL: none */
+	const struct nb_memory_group *memory; /* group of this process; NULL: none */
 	uint64_t procs, interval_ns, sample_ns, depth, batch_bytes, checkpoint_every_ns;
 	uint64_t durability, settle, clock, format, key_bytes; /* index into the choices */
 	uint64_t help;                                         /* HELP_* */
@@ -50,7 +50,7 @@ struct options {
 	bool is_pinned, allows_missing, is_fresh, is_folded, is_quiet, wants_version, skips_bad,
 		is_array, is_strict, is_cold, is_shuffled, has_hardware, is_forced;
 	bool is_rank;            /* the child of a rank, or its rank: see ranks.h */
-	bool given[OPTIONS_MAX]; /* by the place in option_table() */
+	bool given[OPTIONS_MAX]; /* by the index in option_table() */
 };
 
 /** The type of an option's value, and of its field. */
@@ -71,13 +71,13 @@ enum option_type {
 
 enum option_group {
 	GROUP_DATA,     /* action and data */
-	GROUP_WORKLOAD, /* the same, for more than one kind of operation */
+	GROUP_WORKLOAD, /* the same, for several kinds of operations */
 	GROUP_TRACE,    /* traces */
-	GROUP_ENGINE,   /* how the engine is set up */
-	GROUP_MEASURE,  /* how it is measured */
-	GROUP_COMPARE,  /* how runs are compared */
-	GROUP_CRASH,    /* how engines are killed */
-	GROUP_OUTPUT,   /* what is printed */
+	GROUP_ENGINE,   /* setup of the engine */
+	GROUP_MEASURE,  /* measurement */
+	GROUP_COMPARE,  /* comparison of runs */
+	GROUP_CRASH,    /* crash tests */
+	GROUP_OUTPUT,   /* output */
 	GROUP_COUNT
 };
 
@@ -92,20 +92,23 @@ struct option_row {
 	const char *choices; /* "auto|tsc|monotonic"; NULL: any */
 	const char *help;    /* one line */
 	const char *detail;  /* sentences for the manual page; NULL: none */
-	const char *job_key; /* key of workloads that it also sets if it is typed; NULL: none */
+	const char *job_key; /* key of workloads that it also sets if given; NULL: none */
 	uint64_t min, max;
 	enum option_group group;
 	enum option_type type;
 	enum option_words words;
-	bool is_for_all;    /* every action uses it */
-	bool decides;       /* it changes what is measured, or the verdict */
-	bool is_output;     /* it names a file that the action writes (replace.h) */
-	size_t offset;      /* of the field in struct options, unless */
-	void *into;         /* this is the field: of an action's own option */
-	const char *before; /* an own row stands before the option of that name, in the list
-			       of all; NULL: after the row before it */
+	bool is_for_all; /* all actions use it */
+	bool decides;    /* it affects the measurement or the verdict */
+	bool is_output;  /* it names a file that the action writes (replace.h) */
+	size_t offset;   /* offset of the field in struct options, unless `into` is set */
+	void *into;      /* the field of an action's own option */
+	/*
+	 * Position in the list: an action's own row comes before the option of that name; NULL:
+	 * after its previous row.
+	 */
+	const char *before;
 	/* Set by option_table(): */
-	const struct option_row *source; /* the row as it was written */
+	const struct option_row *source; /* the original row */
 	uint32_t takers;                 /* bit i: cmds[i] uses it */
 };
 
@@ -113,7 +116,7 @@ struct option_row {
 const struct option_row *
 option_table(void);
 
-/** Whether the action uses the option; with `cmd` NULL, whether any does. */
+/** Whether the action uses the option; with `cmd` NULL, whether any action does. */
 bool
 option_is_of(const struct option_row *row, const struct cmd *cmd);
 
@@ -127,17 +130,17 @@ option_takers(char text[TAKERS_SIZE], const struct option_row *row);
 bool
 option_is_written(const struct option_row *row, const struct cmd *cmd);
 
-/** Whether the action rejects the option, if it does not use it. */
+/** Whether the action rejects the option because it does not use it. */
 bool
 option_is_rejected(const struct option_row *row, const struct cmd *cmd);
 
-/** The field that takes the value. */
+/** The field for the value. */
 void *
 option_field(const struct options *options, const struct option_row *row);
 
 /**
- * The option of that name; of several, the one that the action uses, else the first. NULL:
- * there is none.
+ * The option of that name. Of several, the one that the action uses, else the first. NULL: it
+ * does not exist.
  */
 const struct option_row *
 option_find(const char *name, size_t length, const struct cmd *action);
@@ -156,17 +159,17 @@ options_next_job_key(const struct nb_job_key *key);
 /** Title of a group of options. */
 extern const char *const option_groups[GROUP_COUNT];
 
-/** Parses the command line. STATUS_DONE, or it is wrong, which was reported. */
+/** Parses the command line. STATUS_DONE, or the error was reported. */
 int
 options_parse(struct options *options, int argc, char **argv);
 
 enum { CHOICE_SIZE = 32 };
 
-/** The choice for the action's option of that name, in `text`; "" if it has no such option. */
+/** The choice of the action's option of that name, in `text`; "" if it has no such option. */
 const char *
 options_choice(const struct options *options, const char *name, char text[CHOICE_SIZE]);
 
-/** Whether the word stands in a list with spaces or commas between words; NULL: an empty list. */
+/** Whether a list contains the word; spaces or commas separate words; NULL: an empty list. */
 bool
 options_has_word(const char *list, const char *word);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options that an action uses, as texts: a result contains them, with their defaults. */
+/* The options that an action uses, as texts, with their defaults, for the result. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ choice_text(const char *choices, uint64_t index, char text[CHOICE_SIZE])
 	return text;
 }
 
-/** Joins them, with a space between two; NULL: there are none. */
+/** Joins the words with spaces; NULL: no words. */
 static char *
 join(const char *const *words, size_t count)
 {

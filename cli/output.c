@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files of results. mininb writes them at the end, so no run is disturbed. It writes each to a
+ * Result files. mininb writes them at the end, so they disturb no run. It writes each to a
  * temporary file and renames it, so an older file stays until the new one is complete.
  *
- * Before any action mininb checks that each file can be written and may be replaced: after hours
- * of measuring it would be too late. The library checks links and files of other users in
- * directories like /tmp again when it writes a file, also with --force.
+ * Before any action mininb checks that each file can be written and may be replaced, because
+ * after hours of measuring it would be too late. When the library writes a file, it again
+ * checks links and files of other users in directories like /tmp, also with --force.
  */
 #include "output.h"
 
@@ -23,7 +23,7 @@
 #include "results_files.h"
 
 static const struct options *whole; /* as given, also in the process of one engine */
-static FILE *nowhere;               /* replaces stdout, which gets the result file */
+static FILE *nowhere;               /* replaces stdout, which receives the result file */
 
 /* ---- before ---- */
 
@@ -68,7 +68,7 @@ check_notebook(const char *path)
 	return STATUS_FAILED;
 }
 
-/** --csv is the beginning of several names. */
+/** --csv is a prefix of several names. */
 static int
 check_tables(const struct options *options, const char *prefix)
 {
@@ -124,7 +124,7 @@ output_check(const struct options *options)
 	return status;
 }
 
-/** An unknown name would allow nothing, and the user would see it hours later. */
+/** An unknown name would allow nothing, which the user would notice only at the end. */
 static int
 check_notes(const char *list)
 {
@@ -208,7 +208,7 @@ output_set_command(
 
 /* ---- after ---- */
 
-/** --strict: each note that is not allowed is a reason to fail. */
+/** --strict: each note that is not allowed causes a failure. */
 static int
 judge(const struct options *options, const struct nb_results *results)
 {
@@ -278,7 +278,7 @@ write_files(const struct options *options, const struct nb_results *results)
 	return status == STATUS_DONE ? others : status;
 }
 
-/** Warns if a repetition did other operations. Runs of skipped engines do not count. */
+/** Warns if a repetition executed other operations. Runs of skipped engines do not count. */
 static void
 compare_streams(const struct nb_results *results, const struct nb_results *before)
 {

@@ -2,8 +2,8 @@
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 /**
- * Results of a call: the text to stdout, and the files that the options name. With --output=-
- * stdout gets the result file only.
+ * Results of a call: text on stdout, and the files that options name. With --output=- stdout
+ * gets only the result file.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,17 +13,19 @@
 struct options;
 
 /**
- * Before an action: checks that each file that it writes can be written, and, unless --force is
- * given, that an existing one was made by mininb. STATUS_DONE, or the failure was reported.
+ * Before an action: checks that each file that it writes can be written and, without --force,
+ * that an existing one was made by mininb. STATUS_DONE, or the failure was reported.
  */
 int
 output_check(const struct options *options);
 
-/** Before a run, with the options of the command line. STATUS_DONE, or it was reported. */
+/**
+ * Before a run, with the options of the command line. STATUS_DONE, or the failure was reported.
+ */
 int
 output_begin(const struct options *options);
 
-/** From now on reports go nowhere: another process prints them. */
+/** Discards reports from now on, because another process prints them. */
 void
 output_silence(void);
 
@@ -44,8 +46,9 @@ output_set_command(
 	struct nb_results *results, const struct options *options, const struct nb_job *job);
 
 /**
- * Appends the results in the file `path` and sets the last one's end unless `end` is ""; if the
- * file has none, appends the failure `end` of `driver`. Returns a code of the library.
+ * Appends the results in the file `path`, and sets the end of the last one unless `end` is "".
+ * If the file has no results, appends the failure `end` of `driver`. Returns a code of the
+ * library.
  */
 int
 output_take(struct nb_results *into, const char *path, const char *driver, const char *end);

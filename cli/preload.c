@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Starts the command again with the recorder loaded: a library can replace functions of the C
- * library only from the start of a process. It tries once, and marks that in an environment
- * variable, because LD_PRELOAD is ignored silently in a program with more rights than its user.
+ * Starts the command again with the recorder loaded. A library can replace functions of the C
+ * library only from the start of a process. mininb tries it once and sets an environment
+ * variable, because a program with more rights than its user silently ignores LD_PRELOAD.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +23,12 @@ set_variables(const char *recorder)
 {
 	const char *before = getenv("LD_PRELOAD");
 	bool has_more = before != NULL && before[0] != '\0';
-	/*
-	 * The last library is nearest to the kernel: it records the calls that the others make.
-	 */
+	/* The last library is nearest to the kernel: it records the calls of the others. */
 	const char *value = kept_text(
 		"%s%s%s", has_more ? before : "", has_more ? ":" : "", recorder);
 	bool is_set = setenv("LD_PRELOAD", value, 1) == 0 && setenv(done_once, "1", 1) == 0;
 #if defined(__SANITIZE_ADDRESS__)
-	/* The sanitizer's runtime asks to be first; the recorder may come before it. */
+	/* The sanitizer's runtime requires to be first, but allows the recorder before it. */
 	const char *options = getenv("ASAN_OPTIONS");
 	setenv("ASAN_OPTIONS",
 		kept_text("%s:verify_asan_link_order=0", options != NULL ? options : ""), 1);

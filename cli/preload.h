@@ -6,8 +6,8 @@
 struct options;
 
 /**
- * Starts this command again, with the same words and the recorder loaded. Returns only after a
- * failure, which was reported: the exit status.
+ * Starts this command again with the same words and the recorder loaded. Returns an exit
+ * status, and only after a failure, which was reported.
  */
 int
 preload_recorder(const struct options *options);

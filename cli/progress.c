@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The progress line: phase, operations done, rate, latencies, the last rates as bars, time
- * left. On a narrow terminal the least important parts are omitted.
+ * The progress line: phase, operations done, rate, latencies, recent rates as bars, time left.
+ * On a narrow terminal the least important parts are omitted.
  *
- * The rate is the recent one if the library reports it. The time left follows from the mean
- * rate of the phase: it jumps less, and is as good a guess. The library calls up to a thousand
- * times a second, so most calls only read the clock. The line is rewritten with '\r' and
- * spaces; the only terminal sequences are the two that dim the text, and not with NO_COLOR.
+ * The rate is the recent one if the library reports it. The time left is estimated from the
+ * mean rate of the phase, which varies less and is as accurate. The library calls up to a
+ * thousand times a second, so most calls only read the clock. The line is rewritten with '\r'
+ * and spaces. The only terminal sequences are the two that dim the text, and not with NO_COLOR.
  *
  * The library reports a phase that is one call of the engine (open, settle, close) once, before
- * it begins. A thread of our own, the ticker, then rewrites the seconds. It is made for the
+ * it begins. A separate thread, the ticker, then updates the seconds. It is created for the
  * first such phase and waits without wake-ups in other phases: no operation is measured while
  * it runs.
  */
@@ -36,7 +36,7 @@ enum {
 	TIME_SIZE = 32,
 	GAP = 2, /* columns between two parts */
 	REDRAW_NS = 100 * 1000 * 1000,
-	SPARK_NS = 250 * 1000 * 1000, /* time of a bar */
+	SPARK_NS = 250 * 1000 * 1000, /* time covered by a bar */
 	SPARKS_LEAST = 3,
 	SPARKS_MAX = 20,
 	SECOND_NS = 1000 * 1000 * 1000,
@@ -60,10 +60,10 @@ static struct {
 } line;
 
 static struct {
-	pthread_cond_t woken; /* on CLOCK_MONOTONIC; `begin_ns` has changed */
-	pthread_t teller;     /* the thread that is in the engine's call */
+	pthread_cond_t woken; /* uses CLOCK_MONOTONIC; signals a change of `begin_ns` */
+	pthread_t teller;     /* the thread inside the engine's call */
 	const char *what;
-	uint64_t begin_ns; /* of the phase to tick in; 0: wait */
+	uint64_t begin_ns; /* start of the phase to tick in; 0: wait */
 	bool is_made;
 } ticker;
 
@@ -93,7 +93,9 @@ columns(void)
 
 /* ---- parts of the line ---- */
 
-/** A part of the line. If the line is too long, parts of the lowest rank are omitted first. */
+/**
+ * A part of the line. If the line is too long, parts with the lowest rank are omitted first.
+ */
 struct part {
 	char text[PART_SIZE];
 	size_t columns;
@@ -150,7 +152,7 @@ static void
 format_time(char text[TIME_SIZE], double seconds)
 {
 	if (seconds > 1e9)
-		seconds = 1e9; /* not a forecast, but no overflow */
+		seconds = 1e9; /* prevents an overflow */
 	uint64_t s = (uint64_t)(seconds + 0.5);
 	if (s < 60)
 		snprintf(text, TIME_SIZE, "%" PRIu64 " s", s);
@@ -178,7 +180,7 @@ set_sparks(struct part *parts)
 	parts[PART_SPARKS].columns = line.rate_count;
 }
 
-/** In three digits, so that the width hardly changes. */
+/** With three digits, so the width hardly changes. */
 static void
 set_latencies(struct part *parts, const struct nb_progress *progress)
 {
@@ -215,7 +217,7 @@ set_time(struct part *parts, const struct nb_progress *progress)
 	else if (progress->total > progress->done && progress->done > 0)
 		left = seconds / done * (double)(progress->total - progress->done);
 	if (left <= 0) {
-		parts[PART_ELAPSED].rank = ranks[PART_LEFT]; /* nothing better is known */
+		parts[PART_ELAPSED].rank = ranks[PART_LEFT]; /* no better information */
 		return;
 	}
 	format_time(text, left);
@@ -228,7 +230,7 @@ describe(struct part *parts, const struct nb_progress *progress)
 	bool is_in_one_piece = progress->total == 0 && progress->done == 0;
 	set(parts, PART_WHAT, "%s", progress->what);
 	if (is_in_one_piece && progress->elapsed_ns < SECOND_NS) {
-		/* It begins now: a clock could stop at once. */
+		/* The phase begins now. A time of 0 s could stay on the screen. */
 		set(parts, PART_WHAT, "%s ...", progress->what);
 		return;
 	}
@@ -276,7 +278,7 @@ cut_sparks(struct part *sparks, size_t over)
 	return true;
 }
 
-/** Omits the least important parts until the rest fits. The first part stays, cut short. */
+/** Omits the least important parts until the rest fits. The first part stays, shortened. */
 static void
 fit(struct part *parts, size_t width)
 {
@@ -336,7 +338,7 @@ draw(const struct nb_progress *progress)
 	draw_text(text, width_of(parts));
 }
 
-/** Waits for the next full second of the phase, or for a phase. True: the second has come. */
+/** Waits for the next full second of the phase, or for a phase. True: a second has passed. */
 static bool
 wait_for_second(void)
 {
@@ -376,7 +378,7 @@ tick(void *arg)
 	return arg;
 }
 
-/** The ticker gets no signals. If it cannot be made, the line does not change. */
+/** The ticker gets no signals. If it cannot be created, the line does not change. */
 static void
 make_ticker(void)
 {

@@ -10,7 +10,7 @@ struct options;
 
 /**
  * The progress function for the library. NULL if `is_wanted` is false, or if stderr is not a
- * terminal or a dumb one.
+ * terminal or is a dumb one.
  */
 nb_progress_fn
 progress_function(bool is_wanted);

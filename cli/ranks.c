@@ -2,13 +2,13 @@
 /*
  * run under mpirun.
  *
- * MPI stays out of the process that measures: its threads, its signal handlers and its memory would
- * be part of what is measured, and a crash of the engine would end the rank without a word. So
- * the rank forks the child first and joins the others then. Both share a page: the child says that
- * it is ready, and the rank says when to begin. Partial results go through two files in memory that
- * the child writes in turn.
+ * The measuring process must not contain MPI: its threads, signal handlers and memory would
+ * affect the measurement, and a crash of the engine would end the rank without a report. So the
+ * rank first forks the child and then joins the other ranks. Both share a page: the child
+ * reports that it is ready, and the rank sets the start time. Partial results go through two
+ * files in memory, which the child writes in turn.
  *
- * Rank 0 writes the merged partial results to the file of --output again and again, because a
+ * Rank 0 repeatedly writes the merged partial results to the file of --output, because a
  * launcher kills all ranks at once if one of them dies.
  */
 #include "ranks.h"
@@ -34,25 +34,25 @@
 
 enum {
 	LOOK_MS = 20,      /* while operations run */
-	LOOK_SOON_MS = 1,  /* before they begin, when nobody measures */
+	LOOK_SOON_MS = 1,  /* before operations begin, when no rank measures */
 	PARTIAL_FILES = 2, /* one is written while the other is read */
 };
 
 /*
- * Between partial results. To merge one file costs rank 0 some 3.4 ms of CPU time, so with so much
- * for each rank it takes about 1 % of a CPU.
+ * Interval between partial results. Rank 0 needs about 3.4 ms of CPU time to merge one file, so
+ * this interval per rank takes about 1 % of a CPU.
  */
 #define PARTIAL_NS UINT64_C(2000000000)
 #define PARTIAL_RANK_NS UINT64_C(340000000)
 
 enum { CHILD_WAITS, CHILD_GOES, CHILD_QUITS };
 
-/** What rank and child share. All atomic. */
+/** Memory shared by rank and child. All members are atomic. */
 struct shared {
-	uint32_t order;    /* CHILD_*, of the rank */
-	uint32_t is_ready; /* of the child: it asks for the moment of the begin */
-	uint64_t start_ns; /* of the rank: that moment; 0: not known yet */
-	uint64_t partials; /* of the child: how many partial results it has written */
+	uint32_t order;    /* CHILD_*, set by the rank */
+	uint32_t is_ready; /* set by the child: it waits for the start time */
+	uint64_t start_ns; /* set by the rank: the start time; 0: not known yet */
+	uint64_t partials; /* set by the child: number of partial results written */
 };
 
 static struct {
@@ -61,14 +61,14 @@ static struct {
 	struct shared *shared;
 	struct nb_ranks *ranks;
 	int files[PARTIAL_FILES];
-	uint64_t partials;   /* that were read */
-	uint64_t written_ns; /* when the file of --output was written */
+	uint64_t partials;   /* number of partial results read */
+	uint64_t written_ns; /* time of the last write to --output */
 	bool was_ready, was_failed;
 } own;
 
-/* ---- whether there are ranks ---- */
+/* ---- detection of ranks ---- */
 
-/** Options that are of one process, or that ranks decide themselves. */
+/** Options for one process only, or settings that the ranks determine themselves. */
 static const struct {
 	const char *name, *why;
 } refused[] = {
@@ -94,7 +94,7 @@ check_options(const struct options *options)
 	return STATUS_DONE;
 }
 
-/** With it, each process does its part for itself. */
+/** With a shard, each process executes its part independently. */
 static bool
 has_shard(const struct options *options)
 {
@@ -155,7 +155,7 @@ start_of_child(void *arg)
 	return __atomic_load_n(&own.shared->start_ns, __ATOMIC_ACQUIRE);
 }
 
-/** The files have no readers at the moment: the rank has read the other one. */
+/** No reader uses the file now: the rank has read the other one. */
 static void
 write_partial(void *arg, const struct nb_run *run)
 {
@@ -221,7 +221,7 @@ ranks_join(const struct options *options)
 	return status;
 }
 
-/** All of a file in memory; NULL: it is empty, or cannot be read. To be freed. */
+/** Reads a whole file; NULL: it is empty or cannot be read. The caller frees it. */
 static char *
 read_all(int fd, size_t *size)
 {
@@ -251,7 +251,7 @@ pass_partial(void)
 	free(text);
 }
 
-/** The merged results; NULL: there are none yet. */
+/** The merged results; NULL: none yet. */
 static struct nb_results *
 merge(bool is_last)
 {
@@ -264,7 +264,7 @@ merge(bool is_last)
 	return NULL;
 }
 
-/** Rank 0 writes what is known so far: regularly, and when a rank has failed. */
+/** Rank 0 writes the current results: regularly, and when a rank has failed. */
 static void
 write_partials(const struct options *options)
 {

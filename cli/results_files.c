@@ -76,7 +76,7 @@ compare_options_of(const struct options *options)
 	return compare;
 }
 
-/** Whether both are one file, also by a link or another path. */
+/** Whether both paths are the same file, also by a link. */
 static bool
 is_same(const char *one, const char *other)
 {
@@ -86,7 +86,7 @@ is_same(const char *one, const char *other)
 			a.st_dev == b.st_dev && a.st_ino == b.st_ino);
 }
 
-/** A file that is named twice would be compared with itself. */
+/** Rejects a file that is named twice, because it would be compared with itself. */
 static int
 check_different(const char *one, const char *other)
 {

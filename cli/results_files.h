@@ -10,7 +10,7 @@ struct nb_comparison;
 struct nb_compare_options;
 struct nb_results;
 
-/** Reads all into one. */
+/** Reads all operands and appends them into one. */
 int
 results_files_read(struct nb_results **out, const struct options *options);
 
@@ -21,7 +21,7 @@ results_files_is_notebook(const char *path);
 /** Options of all actions that compare. */
 extern const struct option_row compare_options[];
 
-/** The options given: --confidence, --force. */
+/** The given options: --confidence, --force. */
 struct nb_compare_options
 compare_options_of(const struct options *options);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The engines of --driver=a,b,c. A single engine runs in this process. Several run one after
- * the other, each in its own process: a plugin that crashes, exits or hangs loses only its own
- * run, and an engine cannot affect the next through its process.
+ * another, each in its own process: a plugin that crashes, exits or hangs loses only its own
+ * run, and an engine cannot affect the next one through its process.
  *
  * The child is a fork() of this process before any engine was loaded. It prints its own report;
- * its results come back as a result file in memory. Its summary and its progress are in shared
- * memory, which survives a killed child. The parent sees a hang in them: no operation in
- * --hang-after, or, during one long call of the engine, no next phase in OPAQUE_FACTOR times
+ * its results are returned in a result file in memory. Its summary and its progress are in
+ * shared memory, which survives a killed child. They show the parent a hang: no operation in
+ * --hang-after or, during one long call of the engine, no next phase in OPAQUE_FACTOR times
  * that.
  *
- * Meanwhile the parent sleeps, except for one look a second, so that it does not disturb the
+ * Meanwhile the parent sleeps, except for one check per second, so it does not disturb the
  * measurement.
  */
 #include <errno.h>
@@ -38,7 +38,7 @@
 #include "ranks.h"
 
 enum { OPAQUE_FACTOR = 6 };
-#define PAUSE_NS UINT64_C(3000000000) /* longer than any delay between two looks */
+#define PAUSE_NS UINT64_C(3000000000) /* longer than any delay between two checks */
 
 /** Memory that parent and child share. The child writes, the parent reads. */
 struct shared {
@@ -50,14 +50,14 @@ struct shared {
 
 static struct shared *shared;
 
-static const struct nb_memory_group *own_group; /* the child's, or NULL */
+static const struct nb_memory_group *own_group; /* memory group of the child, or NULL */
 
 /** Shows the child's progress to the user, or NULL. */
 static nb_progress_fn show;
 
 /* ---- the engines ---- */
 
-/** The engine's name; of a plugin's file the part before ".so". Uses `buf`. */
+/** The engine's name; for a plugin's file the part before ".so". Uses `buf`. */
 static const char *
 engine_name(const char *driver, char *buf, size_t size)
 {
@@ -69,8 +69,8 @@ engine_name(const char *driver, char *buf, size_t size)
 }
 
 /**
- * The label is the engine's name; if several have it the file, or "name#1" if that is the same,
- * too.
+ * The label is the engine's name. If several engines have that name it is the file, or "name#1"
+ * if the files are equal, too.
  */
 static void
 set_label(struct drivers *drivers, size_t index, bool may_repeat)
@@ -100,7 +100,8 @@ set_label(struct drivers *drivers, size_t index, bool may_repeat)
 static int
 split(struct drivers *drivers, const char *list, bool may_repeat)
 {
-	bool is_file = strchr(list, '/') != NULL && access(list, F_OK) == 0; /* with a comma */
+	bool is_file = strchr(list, '/') != NULL &&
+		access(list, F_OK) == 0; /* followed by a comma */
 	char *rest = kept_text("%s", list);
 	drivers->count = 0;
 	for (char *name; (name = strsep(&rest, is_file ? "" : ",")) != NULL;) {
@@ -121,7 +122,7 @@ split(struct drivers *drivers, const char *list, bool may_repeat)
 	return STATUS_DONE;
 }
 
-/** In "leveldb.block_size=4KiB" the length before the dot; 0: no prefix. */
+/** The length before the dot in "leveldb.block_size=4KiB"; 0: no prefix. */
 static size_t
 prefix_length(const char *option)
 {
@@ -129,7 +130,9 @@ prefix_length(const char *option)
 	return option[length] == '.' ? length : 0;
 }
 
-/** "leveldb.block_size=4KiB" is for all of that name, "leveldb#2.block_size=4KiB" for one. */
+/**
+ * "leveldb.block_size=4KiB" applies to all of that name, "leveldb#2.block_size=4KiB" to one.
+ */
 static bool
 is_option_of(const char *option, const char *driver, uint32_t number)
 {
@@ -187,7 +190,7 @@ holds_something(const char *path)
 	return !is_empty;
 }
 
-/** Two builds of one engine share a database. get does not change it. */
+/** Two builds of one engine share a database, which get does not change. */
 static int
 check_apart(const struct options *options, const struct drivers *drivers)
 {
@@ -226,8 +229,9 @@ check_fresh(const struct options *options, const struct drivers *drivers)
 /* ---- the child ---- */
 
 /**
- * The kernel kills a process of the group at a moment that only the phase shows: what follows,
- * such as stopping the server, is not the phase in which the limit was too low.
+ * Store the current phase, unless the kernel has killed a process of the memory group. Then the
+ * phase stays the one in which the limit was too low; later phases, such as stopping the
+ * server, do not count.
  */
 static void
 set_phase(const char *phase)
@@ -307,7 +311,7 @@ struct watch {
 	pid_t pid;
 	const struct options *options;
 	uint64_t hang_after_ns, beats, beat_ns, looked_ns;
-	uint64_t hung_s; /* it was killed after so long without progress; 0: it was not */
+	uint64_t hung_s; /* time without progress after which it was killed; 0: it was not */
 };
 
 static int
@@ -316,7 +320,7 @@ look(void *arg, bool is_stopping)
 	struct watch *watch = arg;
 	uint64_t now = clock_now_ns();
 	uint64_t seen = __atomic_load_n(&shared->beats, __ATOMIC_ACQUIRE);
-	if (now - watch->looked_ns > PAUSE_NS) /* both were stopped, for example by ^Z */
+	if (now - watch->looked_ns > PAUSE_NS) /* both were suspended, for example by ^Z */
 		watch->beat_ns += now - watch->looked_ns;
 	watch->looked_ns = now;
 	if (seen != watch->beats) {
@@ -366,8 +370,8 @@ report_end(const char *driver, int status, uint64_t hung_s, struct nb_summary *s
 }
 
 /**
- * Reports that the kernel killed a process because of --memory. Beside the run's own processes
- * only servers are in the group.
+ * Reports that the kernel killed a process because of --memory. The group contains only the
+ * run's processes and its servers.
  */
 static int
 report_limit(const struct options *options, const char *driver, int status,
@@ -395,7 +399,7 @@ run_in_group(const struct options *options, run_fn run, const char *driver,
 	snprintf(shared->summary.driver, sizeof(summary->driver), "%s",
 		engine_name(driver, name, sizeof(name)));
 	int fd = memfd_create("results", MFD_CLOEXEC);
-	fflush(NULL); /* or the child would write it again */
+	fflush(NULL); /* so the child does not write it again */
 	pid_t parent = getpid(), pid = fd >= 0 ? fork() : -1;
 	if (pid == 0)
 		be_child(options, run, driver, parent, fd);

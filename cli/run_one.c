@@ -2,9 +2,9 @@
 /*
  * One run on one engine, of a workload or a job, and its report.
  *
- * After a failure mininb reports the run as far as it came, then the failure: the figures until
- * a disk was full are useful. Only the report goes to stdout, so a redirection holds the result
- * alone. Lines of intervals are results, too.
+ * After a failure mininb prints the partial report, then the failure, because the figures
+ * until, for example, a full disk are useful. Only the report goes to stdout, so a redirection
+ * contains only the result. Lines of intervals are results, too.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -50,7 +50,7 @@ print_interval(void *arg, const struct nb_interval *interval)
 		return; /* it was printed; only the result file lacks it */
 	lines.items = grown;
 	lines.items[lines.count] = *interval;
-	lines.items[lines.count++].kinds = NULL; /* they end with this call */
+	lines.items[lines.count++].kinds = NULL; /* valid until this call returns */
 }
 
 int
@@ -106,7 +106,7 @@ run_options_of(
 	return STATUS_DONE;
 }
 
-/** Writes the report beside what private servers printed. */
+/** Writes the report next to the output of private servers. */
 static void
 keep_log(
 	const struct nb_run *run, const struct nb_result *result, const struct failure *failure)
@@ -122,7 +122,7 @@ keep_log(
 		message_error("%s: the report could not be written there", path);
 }
 
-/** The closing block of TAOBench, of the last run alone. */
+/** Prints the closing block of TAOBench, for the last run only. */
 static int
 write_taobench(const struct nb_run *run)
 {
@@ -136,7 +136,7 @@ write_taobench(const struct nb_run *run)
 	return rc;
 }
 
-/** Prints the result, if there is one. Its absence is a failure only if the run succeeded. */
+/** Prints the result, if it exists. Its absence is a failure only if the run succeeded. */
 static int
 print_result(const struct options *options, const struct nb_run *run,
 	const struct failure *failure, const struct run_sink *sink)

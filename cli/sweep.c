@@ -3,13 +3,13 @@
  * Latency over throughput.
  *
  * The first run has no rate limit: it measures the capacity. The next runs have lower rates,
- * each on the database that the run before left. --sweep takes fixed shares of the capacity.
- * --slo halves the interval between a rate that held the limit and a rate that did not, and
- * reports the highest that held. A rate holds if the percentile of the response time is below
- * the limit, enough samples support it, and no queue grew.
+ * each on the database of the previous run. --sweep uses fixed fractions of the capacity. --slo
+ * bisects the interval between a rate that met the limit and a rate that did not, and reports
+ * the highest rate that met it. A rate meets the limit if the percentile of the response time
+ * is below it, enough samples support it, and no queue grew.
  *
- * What makes it wrong: a machine that is slower at the end than at the beginning (therefore
- * rates rise, and the search ends with a rate that held); runs too short to see a stall.
+ * Causes of wrong results: a machine that becomes slower (therefore rates rise, and the search
+ * ends with a rate that met the limit); runs too short to include a stall.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ enum {
 	DEFAULT_SECONDS = 5,
 };
 
-/** The search ends when the two rates are so near. */
+/** The search ends when the two rates are as near as this. */
 #define NEAR_ENOUGH 0.02
 
 /** "p99<1ms" */
@@ -122,7 +122,7 @@ print_findings(const struct nb_run *run)
 	nb_result_delete(result);
 }
 
-/** Keeps the result of a run, with or without a rate. */
+/** Stores the result of a run, with or without a rate. */
 static int
 keep(struct sweep *sweep, const struct nb_run *run, double ops_s)
 {
@@ -132,7 +132,7 @@ keep(struct sweep *sweep, const struct nb_run *run, double ops_s)
 	return nb_results_add_run(sweep->sink->results, run, label);
 }
 
-/** Keeps a capacity run that was interrupted or failed: there is nothing else. */
+/** Stores a capacity run that was interrupted or failed, the only result. */
 static void
 keep_failed(struct sweep *sweep, const struct nb_run *run, const struct failure *failure)
 {
@@ -142,7 +142,10 @@ keep_failed(struct sweep *sweep, const struct nb_run *run, const struct failure 
 	print_findings(run);
 }
 
-/** Of sweep->sink->results. NULL: it failed, which was reported; sweep->status is set. */
+/**
+ * The last result in sweep->sink->results. NULL: the run failed, which was reported;
+ * sweep->status is set.
+ */
 static const struct nb_result *
 run_once(struct sweep *sweep, double ops_s)
 {
@@ -169,7 +172,7 @@ run_once(struct sweep *sweep, double ops_s)
 	return failure.code == 0 ? nb_results_last(sweep->sink->results) : NULL;
 }
 
-/** Runs without a rate; prints that report. */
+/** Runs without a rate and prints the report. */
 static bool
 measure_capacity(struct sweep *sweep)
 {
@@ -189,7 +192,7 @@ measure_capacity(struct sweep *sweep)
 }
 
 /**
- * Runs at a rate and keeps the point. *value: the limit's percentile; UINT64_MAX if unknown.
+ * Runs at a rate and stores the point. *value: the limit's percentile; UINT64_MAX if unknown.
  */
 static bool
 measure_rate(
@@ -257,7 +260,7 @@ parse_limit(struct latency_limit *limit, const char *text)
 		"--slo: '%s' is not a limit like p99<1ms, p99.9<500us or max<10ms", text);
 }
 
-/** The highest rate that held; 0: none. */
+/** The highest rate that met the limit; 0: none. */
 static double
 search(struct sweep *sweep, const struct latency_limit *limit)
 {
@@ -344,7 +347,7 @@ sweep_execute(const struct options *options, struct nb_job *job,
 		return status;
 	sweep.arrivals = sweep.group->arrivals_asked == NB_ARRIVAL_POISSON ? NB_ARRIVAL_POISSON
 									   : NB_ARRIVAL_FIXED;
-	if (sweep.group->duration_ns == 0) { /* by count, low rates would take too long */
+	if (sweep.group->duration_ns == 0) { /* with a count, low rates would take too long */
 		sweep.group->duration_ns = UINT64_C(1000000000) * DEFAULT_SECONDS;
 		sweep.group->count = 0;
 	}

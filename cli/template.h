@@ -2,21 +2,21 @@
 #ifndef CLI_TEMPLATE_H
 #define CLI_TEMPLATE_H
 /**
- * Files of extra/ that the program contains, so that they are always available. template.py
- * makes them when the program is built.
+ * Files of extra/ that the program contains, so they are always available. template.py converts
+ * them when the program is built.
  */
 #include <stddef.h>
 
 struct template_file {
 	const char *name;
-	const char *text; /* not ended by NUL */
+	const char *text; /* not NUL-terminated */
 	size_t size;
 };
 
-/** extra/engine-template, ended by a NULL name. */
+/** extra/engine-template; ends with a NULL name. */
 extern const struct template_file template_files[];
 
-/** Pages of extra/man that have marks; see help.h. Ended likewise. */
+/** Pages of extra/man with marks; see help.h. Ends likewise. */
 extern const struct template_file manual_files[];
 
 /** Completions: bash, then zsh. */

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Files as C: template.py OUTPUT TABLE FILE...
 
-Writes TABLE of template.h. The bytes are numbers, since a C compiler need not take a
-string of more than 4095 characters. What is not plain ASCII is refused: nobody has to guess
-what an editor or a terminal makes of it.
+Writes TABLE of template.h. The bytes are numbers, because a C compiler may reject a string of
+more than 4095 characters. Files must be plain ASCII, which every editor and terminal displays
+correctly.
 """
 import os
 import sys

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One repetition of vs or cell of a matrix: load and run of the workload, put and get of keys,
- * or a replay.
+ * One repetition of vs or cell of a matrix: load and run of a workload, put and get of keys, or
+ * a replay.
  *
- * Each step is this program again, with the same options, so it measures the same as a command
- * by hand; it writes its results to a file. A new process has its own heap and no pages of an
- * earlier engine; a new directory has no data. The report of a step is dropped; its warnings
- * and errors are shown.
+ * Each step starts this program again with the same options, so it measures the same as a
+ * manual command. It writes its results to a file. A new process has its own heap and no pages
+ * of an earlier engine; a new directory has no data. The report of a step is discarded; its
+ * warnings and errors are shown.
  *
- * Meanwhile this process sleeps, except for one look a second.
+ * Meanwhile this process sleeps, except for one check per second.
  */
 #include "vs_repeat.h"
 
@@ -60,7 +60,7 @@ is_of_row(const char *setting)
 	return false;
 }
 
-/** Whether there is a workload: by name, or by a mix (--read=95 --update=5). */
+/** Whether the options contain a workload: by name, or by a mix (--read=95 --update=5). */
 static bool
 has_workload(const struct options *options)
 {
@@ -70,7 +70,7 @@ has_workload(const struct options *options)
 	return has_any;
 }
 
-/** Whether traces are replayed; a mix then gives kinds to bare keys and is not a workload. */
+/** Whether traces are replayed; a mix then only gives kinds to bare keys. */
 static bool
 has_trace(const struct options *options)
 {
@@ -91,11 +91,11 @@ add_word(struct words *words, char *word)
 	words->items[words->count++] = word;
 }
 
-/** Adds the given options that both the action of the user and this one use. */
+/** Adds the given options that both the user's action and this one use. */
 static void
 add_typed(struct words *words, const struct options *options, const struct cmd *action)
 {
-	/* A step gets another value of these, or none. */
+	/* A step gets another value of these options, or none. */
 	static const char others[] = "action driver path option set output hlog csv notebook "
 				     "strict allow quiet help version hang-after keys";
 	struct options step = *options;
@@ -104,7 +104,7 @@ add_typed(struct words *words, const struct options *options, const struct cmd *
 	for (size_t i = 0; i < list.count; i++) {
 		const char *name = list.names[i];
 		const struct option_row *row = option_find(name, strlen(name), action);
-		/* A database that was just made cannot be cold. */
+		/* A new database cannot be cold. */
 		bool is_for_first = strcmp(name, "cold") == 0 &&
 			(action == &cmd_put || action == &cmd_load);
 		if (options_has_word(others, name) || is_for_first ||
@@ -117,7 +117,7 @@ add_typed(struct words *words, const struct options *options, const struct cmd *
 	}
 }
 
-/** Each contestant has its own, which no other used. */
+/** Each contestant has its own directory, which no other contestant used. */
 static void
 database_path(char path[PATH_SIZE], const struct vs_repetition *repetition)
 {
@@ -125,7 +125,7 @@ database_path(char path[PATH_SIZE], const struct vs_repetition *repetition)
 		repetition->contestant);
 }
 
-/** Names of files are relative to this directory, which the step has, too. */
+/** File names are relative to this directory, which is also that of the step. */
 static char **
 words_of(const struct vs_repetition *repetition, const struct cmd *action)
 {
@@ -186,7 +186,7 @@ look(void *arg, bool is_stopping)
 	return INTERRUPT_LOOK_MS;
 }
 
-/** Shows its standard error, each line indented. If it failed, appends the first to `end`. */
+/** Shows its standard error, indented. If it failed, appends the first line to `end`. */
 static void
 show_errors(int errors, bool has_failed, char *end, size_t size)
 {
@@ -251,12 +251,14 @@ run_step(const struct vs_repetition *repetition, const struct cmd *action, char 
 
 /* ---- the repetition ---- */
 
-/** Whether load has records to insert; the groups of other workloads make all that they need. */
+/**
+ * Whether load has records to insert; the groups of other workloads insert all that they need.
+ */
 static bool
 has_records(const struct options *options)
 {
 	struct nb_job *job = NULL;
-	bool has_some = true; /* also of a wrong workload, which load then refuses */
+	bool has_some = true; /* also for a wrong workload, which load then rejects */
 	if (job_options_read(&job, options->workload, options) == 0) {
 		has_some = job->records > 0;
 		nb_job_delete(job);
@@ -332,7 +334,7 @@ next_random(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-/* Fisher and Yates's shuffle. The remainder favours an order by less than 2^-47. */
+/* Fisher-Yates shuffle. The remainder favours an order by less than 2^-47. */
 void
 vs_draw_order(size_t *order, size_t count, uint64_t seed, uint32_t round)
 {
@@ -346,7 +348,7 @@ vs_draw_order(size_t *order, size_t count, uint64_t seed, uint32_t round)
 	}
 }
 
-/* ---- places ---- */
+/* ---- directories ---- */
 
 int
 vs_check(const struct options *options)
@@ -389,7 +391,7 @@ copy_keys(const char *to, const char *from, const struct options *options)
 	return STATUS_DONE;
 }
 
-/** A copy of the keys, in another order. */
+/** Copies the keys in another order. */
 static int
 shuffle_keys(struct vs_place *place, const struct vs_repetition *repetition)
 {
@@ -428,7 +430,7 @@ vs_place_create(struct vs_place *place, const struct options *options)
 	if (status != STATUS_DONE)
 		return status;
 	snprintf(place->directory, sizeof(place->directory), "%s/vs-XXXXXX", options->path);
-	/* passable, since a private server may be another user's */
+	/* accessible, because a private server may run as another user */
 	if (mkdtemp(place->directory) == NULL || chmod(place->directory, 0711) != 0) {
 		return message_failed("--path: cannot make a directory in %s: %s",
 			options->path, strerror(errno));
