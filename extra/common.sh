@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What the scripts of this directory share. Sourced, not run.
+# Common functions of the scripts in this directory. Source it, do not run it.
 
-# One language for messages that are parsed, one decimal point for times.
+# The C locale makes messages parseable, and decimal points the same everywhere.
 export LC_ALL=C
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -36,8 +36,8 @@ show_help()
 
 readonly kept_variables=CC,CXX,CXXFLAGS,CI,HDR_PYTHON,ASAN_OPTIONS,UBSAN_OPTIONS,TSAN_OPTIONS,CK_TIMEOUT_MULTIPLIER
 
-# Run a command as the user who called sudo, if the repository is that user's:
-# what is made in it must not become root's.
+# Run a command as the user who called sudo, if that user owns the repository: new files in it must
+# not belong to root.
 as_owner()
 {
 	if ((EUID == 0)) && [[ ${SUDO_UID:-0} != 0 && $(stat -c %u "$repo") == "${SUDO_UID:-0}" ]]; then
@@ -47,7 +47,7 @@ as_owner()
 	fi
 }
 
-# Make the build directory $1 with the options that follow, unless it is made.
+# Create the build directory $1 with the options that follow, unless it exists.
 configure()
 {
 	local dir=$1
@@ -55,13 +55,13 @@ configure()
 	[[ -f $dir/build.ninja ]] || as_owner meson setup "$dir" "$repo" "$@"
 }
 
-# Seconds since $1, which is an earlier $EPOCHREALTIME, as a whole number.
+# Seconds since $1, an earlier $EPOCHREALTIME, as an integer.
 seconds_since()
 {
 	printf '%d' $(((${EPOCHREALTIME/./} - ${1/./} + 500000) / 1000000))
 }
 
-# 75 -> 1m 15s
+# Format seconds: 75 -> 1m 15s
 human_time()
 {
 	local s=$1
@@ -74,7 +74,7 @@ human_time()
 	fi
 }
 
-# Those of the packages given that are not installed.
+# Print those of the given packages that are not installed.
 missing()
 {
 	local package
@@ -93,8 +93,8 @@ as_root()
 	fi
 }
 
-# A fresh system knows no packages yet, and what a stale one knows is gone from
-# the mirror: only then are the lists fetched.
+# Install packages. Fetch the package lists only if they are missing or stale, so that apt does not
+# know a package or cannot download it.
 install_packages()
 {
 	if apt-cache show "$@" >/dev/null 2>&1 &&
@@ -106,7 +106,7 @@ install_packages()
 		die "apt-get could not install: $*"
 }
 
-# Install those of the packages given that are missing.
+# Install those of the given packages that are missing.
 need()
 {
 	local needed

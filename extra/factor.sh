@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Factor analysis of the engine masstree, in the way of section 6.2 of its paper: variants of the
-# engine, each of which adds an option to the one before it, on puts and gets of rw1.
+# Factor analysis of the engine masstree, like section 6.2 of its paper: variants of the engine,
+# each of which adds an option to the previous one, on puts and gets of rw1.
 #
-#     factor.sh [DIRECTORY] [OPTION of mininb vs]...
+#   factor.sh [DIRECTORY] [OPTION of mininb vs]...
 #
-# Leaves in DIRECTORY (./factor): factor.json, the results; factor.txt, a table; factor.gp, a gnuplot
-# script of bars, for: gnuplot factor.gp >factor.png
+# Writes to DIRECTORY (./factor): factor.json, the results; factor.txt, a table; factor.gp, a
+# gnuplot script of bars, for: gnuplot factor.gp >factor.png
 #
-# Needs jq. $MININB is the command to call, $COUNT the puts of a run (5M), $RUNS the repetitions (5). All
-# variants put the same keys, in rounds of random order. What the paper's factors and ours do not
-# share is left out: its binary tree and 4-tree are other data structures.
+# Needs jq. $MININB is the command to call, $COUNT the puts of a run (5M), $RUNS the repetitions
+# (5). All variants put the same keys, in rounds of random order. Factors that only the paper has
+# are left out: its binary tree and 4-tree are other data structures.
 set -eu
 
 mininb=${MININB:-mininb} dir=factor
@@ -24,7 +24,7 @@ case ${1:-} in
 esac
 mkdir -p "$dir"
 
-# name, and the value that the option has from there on
+# each option, and its value from that variant on
 factors='allocator=pool hugepages=yes compare=integer prefetch=yes permutation=yes'
 base='allocator=malloc hugepages=no compare=bytes prefetch=no permutation=no'
 
@@ -53,8 +53,8 @@ done
 	--latency=sampled:64 --runs="${RUNS:-5}" --path="$dir/nb" --output="$dir/factor.json" --force $words "$@" >&2
 rm -rf "$dir/nb"
 
-# The median of each variant and phase, in M operations a second, and against the variant before.
-# shellcheck disable=SC2016 # of jq and awk
+# The median of each variant and phase, in M operations per second, and its ratio to the previous
+# variant.
 jq -r --arg names "$names" '
 	def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
 	($names | split(" ")) as $name

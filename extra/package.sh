@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Make the Debian packages of what is committed: mininb, libmininb0, libmininb-dev, one for
-# each engine, and mininb-engines-all that brings them.
+# Make the Debian packages of the committed files: mininb, libmininb0, libmininb-dev, one for each
+# engine, and mininb-engines-all, which depends on all engines.
 #
 #   extra/package.sh [DIR]          into DIR, by default <repository>/build-packages
-#   extra/package.sh --try [DIR]    and then ask lintian, and install mininb and the engine
-#                                   leveldb in a fresh Debian to see them work there
+#   extra/package.sh --try [DIR]    then also run lintian, and install mininb and the engine
+#                                   leveldb in a fresh Debian to test them there
 #
-# Installs by apt what the build needs, if it is missing: then, and for --try, which fetches
-# a small Debian with mmdebstrap, a network is needed. Without one, --try unpacks the packages
-# and runs the program from there. Works as root, or as a user who has sudo. Run it as often
-# as you like; packages of the same version in DIR are replaced.
+# The script installs missing build dependencies by apt. That needs a network, and so does --try,
+# which fetches a small Debian with mmdebstrap. Without a network, --try unpacks the packages and
+# runs the program from there. Run it as root, or as a user who has sudo. You can run it again at
+# any time; packages of the same version in DIR are replaced.
 #
-# Exit status: 0 all is well; 1 something failed; 2 wrong usage.
+# Exit status: 0 success; 1 a step failed; 2 wrong usage.
 set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 temporary=
 
-# The committed tree, where nothing of another build is.
+# Unpack the committed tree, without files of other builds.
 unpack_source()
 {
 	local source=$temporary/mininb
@@ -55,7 +55,7 @@ ask_lintian()
 	lintian "${options[@]}" "$temporary"/*.changes || die "lintian found an error"
 }
 
-# What is run where only mininb and the engine leveldb are installed.
+# Write the commands that test an installation of only mininb and the engine leveldb.
 write_trial()
 {
 	cat >"$temporary/trial" <<-'END'
@@ -72,8 +72,8 @@ write_trial()
 	END
 }
 
-# A fresh Debian that is thrown away again: its root is made, the packages are installed
-# by apt, the trial is run, and nothing is kept.
+# Test in a temporary Debian: create its root, install the packages by apt, run the trial, and
+# remove everything.
 try_in_fresh_root()
 {
 	local suite
@@ -88,8 +88,8 @@ try_in_fresh_root()
 		"$suite" - >"$temporary/trial.log" 2>&1
 }
 
-# The same without root and network: the packages side by side in a directory. The library
-# looks for plugins where it is itself.
+# Test without root and network: unpack the packages side by side into a directory. The library
+# looks for plugins relative to its own path.
 try_unpacked()
 {
 	local root=$temporary/root package libdir

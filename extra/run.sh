@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The disk-cache-cold run: install, build, then for each engine put all records,
-# drop the caches, and get them all in another order.
+# The disk-cache-cold run: install, build, then for each engine put all records, drop the caches,
+# and get all records in another order.
 #
 #   extra/run.sh [options] [-- options of mininb matrix for all runs]
 #
@@ -12,35 +12,35 @@
 #   -v, --vlen SIZE      bytes of a value [100]
 #   -c, --count COUNT    records [500000]
 #   -t, --threads N      worker threads [1]
-#   -p, --path DIR       where the databases are made, in DIR/matrix-HASH [./nb]
-#       --keys FILE      keys to use, COUNT x SIZE raw bytes; read only [made anew]
-#       --results DIR    the results go to DIR/<date-time> [./results]
+#   -p, --path DIR       create the databases in DIR/matrix-HASH [./nb]
+#       --keys FILE      keys to use, COUNT x SIZE raw bytes; read only [new keys]
+#       --results DIR    write the results to DIR/<date-time> [./results]
 #       --build DIR      build directory [<repository>/build]
 #       --no-setup       install nothing
-#       --hang-after T   end a step of an engine that has done nothing for so long,
-#                        say 10m or 1h; 0s: never [10m]
-#       --keep           leave the databases and key files where they are
+#       --hang-after T   end a step of an engine that makes no progress for this time,
+#                        for example 10m or 1h; 0s: never [10m]
+#       --keep           do not remove the databases and key files
 #   -h, --help
 #
 # An option for one engine is written -- -o ENGINE.NAME=VALUE.
 #
-# This script writes a plan, and `mininb matrix` runs it. Every engine puts the
-# same keys in the same order and gets them in one same other order. Each step is
-# a process of its own. Before the get the database is put out of memory (--cold):
-# as root by dropping all of the kernel's caches, else file by file. How much of it
-# was in memory when the first operation began stands in each result.
+# This script writes a plan, and `mininb matrix` runs it. Every engine puts the same keys in the
+# same order and gets them in another order, which is also the same for all. Each step is a separate
+# process. Before the get, --cold drops the database from memory: as root it drops all of the
+# kernel's caches, else file by file. Each result reports how much of the database was in memory
+# when the first operation began.
 #
-# An interruption loses at most the engine at hand: the same command in the same
-# directory continues in the same DIR/<date-time>. When that is complete, the same
-# command makes a new one.
+# An interruption loses at most the run of the current engine: the same command in the same
+# directory continues in the same DIR/<date-time>. When that is complete, the same command creates a
+# new one.
 #
-# Results: plan.ini, machine.txt and keys.txt; <engine>.txt and <engine>.json, the
-# report and all of the result of put and get; report.html, a page with charts;
-# report.md; and table.txt, which also goes to stdout, with the report if there
-# is but one engine. All else goes to stderr.
+# Results: plan.ini, machine.txt and keys.txt; <engine>.txt and <engine>.json, the report and the
+# complete result of put and get; report.html, a page with charts; report.md; and table.txt, which
+# the script also prints to stdout, with the report if there is only one engine. All other output
+# goes to stderr.
 #
-# Exit status: 0 all engines done; 1 an engine failed (the others were run);
-# 2 wrong usage; 130 interrupted.
+# Exit status: 0 all engines done; 1 an engine failed (the others were run); 2 wrong usage; 130
+# interrupted.
 set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -119,14 +119,14 @@ build()
 	[[ -x $mininb ]] || die "the build made no $mininb"
 }
 
-# All engines that can be loaded and keep their data themselves, by what they report.
+# Print all engines that can be loaded and are persistent and not remote, by their own report.
 kept_engines()
 {
 	"$mininb" engines | sed -n '1d; /^$/q; / remote/d; / persistent/s/ .*//p' | paste -sd ,
 }
 
-# A name that no engine has is wrong usage. A plugin that cannot be loaded is left out, and
-# is a failure.
+# Choose the engines. An unknown name is wrong usage. A plugin that cannot be loaded is left out and
+# counts as a failure.
 choose_engines()
 {
 	local driver status text
@@ -148,7 +148,7 @@ choose_engines()
 	drivers=$(IFS=, && printf '%s' "${loaded[*]}")
 }
 
-# On a file system that is memory nothing can be cold.
+# Write the plan. On a file system in memory no run can be cold.
 write_plan()
 {
 	local cold=yes
@@ -176,8 +176,8 @@ write_plan()
 
 # ---- directories ----
 
-# The lock is inherited by every child, so a run that was killed holds it until its last engine
-# has gone as well.
+# Lock the path. Every child inherits the lock, so a killed run holds it until its last engine has
+# ended.
 claim_path()
 {
 	[[ -d $path ]] || path_is_ours=yes
@@ -187,7 +187,8 @@ claim_path()
 	flock -n 9 || die "another run uses $path"
 }
 
-# The results of the last run, if it had the same plan and was interrupted; else a new directory.
+# Choose the results directory: that of the last run if it had the same plan and was interrupted;
+# else a new one.
 claim_results()
 {
 	local name number=1 last
@@ -208,7 +209,7 @@ claim_results()
 	cat "$plan" >"$out/plan.ini"
 }
 
-# What root made for the one who called sudo becomes theirs.
+# Give files that root created to the user who called sudo.
 give_back()
 {
 	if ((EUID == 0)) && [[ -n ${SUDO_UID-} ]]; then
@@ -257,8 +258,8 @@ describe_keys()
 	printf 'The digest in each report is of the keys in their order.\n'
 }
 
-# The child has a session of its own, so that it hears of a signal once and from here: mininb then
-# closes the engine. A trap ends wait before the child has ended.
+# Run the matrix in its own session, so that it gets each signal once, from this script, and closes
+# the engine. A trap ends `wait` before the child has ended, so wait again.
 run_matrix()
 {
 	local status=0
@@ -273,7 +274,7 @@ run_matrix()
 	return "$status"
 }
 
-# Names for people: a result is named by the hash of its settings.
+# Write reports with readable names: mininb names a result by the hash of its settings.
 write_reports()
 {
 	local state name engine files=() reports=()
@@ -304,7 +305,7 @@ main()
 	"$mininb" matrix "$plan" --results="$results" --dry-run "${matrix_options[@]}" >/dev/null
 	claim_results
 	matrix=("$mininb" matrix "$out/plan.ini" --results="$out" --path="$path" "${matrix_options[@]}")
-	# A fact that cannot be had must not cost the run.
+	# A failure to collect facts must not stop the run.
 	machine >"$out/machine.txt" || say "machine.txt may not be complete"
 	describe_keys >"$out/keys.txt"
 	local status=0

@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Install what mininb needs on Debian 12, Debian 13 or Ubuntu 24.04, and nothing where it
-# is there already: then no network and no root is needed either. Run it as often as you like.
+# Install the packages that mininb needs on Debian 12, Debian 13 or Ubuntu 24.04. If all are
+# installed, the script does nothing and needs neither a network nor root. You can run it again at
+# any time.
 #
-#   extra/setup.sh               to build, run and test
-#   extra/setup.sh --build-only  to build and run
-#   extra/setup.sh --list        the packages, one a line, and why; installs nothing
+#   extra/setup.sh               packages to build, run and test
+#   extra/setup.sh --build-only  packages to build and run
+#   extra/setup.sh --list        print the packages, one a line, with the reason; install nothing
 #
-# Works as root, or as a user who has sudo. Packages come by apt, without what
-# they merely recommend. Servers are installed without being started or enabled; those that
-# were installed before stay as they are. Ubuntu has no package of Chromium: the tests that need a browser
-# are skipped there. The only thing from elsewhere is PyPI's hdrhistogram,
-# the second opinion of the histogram's tests: it goes into <repository>/build-venv.
-# Without it those tests are skipped, so that it cannot be had is only a warning.
+# Run it as root, or as a user who has sudo. It uses apt, without recommended packages. Servers are
+# installed without being started or enabled; servers that were installed before do not change.
+# Ubuntu has no package of Chromium: the tests that need a browser are skipped there.
 #
-# Exit status: 0 all is there; 1 something could not be installed; 2 wrong usage.
+# One part does not come from apt: hdrhistogram of PyPI, with which the tests verify the histogram.
+# The script installs it into <repository>/build-venv. If that fails, the script prints a warning,
+# and those tests are skipped.
+#
+# Exit status: 0 everything is installed; 1 an installation failed; 2 wrong usage.
 set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -23,7 +25,7 @@ set -euo pipefail
 readonly venv=$repo/build-venv
 readonly oracle=hdrhistogram==0.10.8
 
-# package | why
+# package | reason
 readonly to_build='
 gcc              | the compiler
 libc6-dev        | headers of the C library; gcc only recommends them
@@ -80,7 +82,7 @@ python3-venv      | a place for hdrhistogram
 python3-jsonschema | result files are held to their schema
 python3-dev       | to compile it on machines for which PyPI has no binary
 '
-# Servers that mininb starts for itself. Nothing else of them is to run.
+# Servers that mininb starts itself. Their services are neither started nor enabled.
 readonly servers='
 redis-server      | the server of the redis engine
 redis-tools       | redis-cli, which joins the nodes of a cluster
@@ -89,7 +91,7 @@ mariadb-server    | the server of the mariadb engine
 postgresql        | the server of the postgresql engine
 libfabric-bin     | fi_info: which fabrics there are
 '
-# Only of a system that has such a package.
+# Installed only if the system has such a package.
 readonly to_test_if_offered='
 chromium          | pages in HTML, as a browser shows them
 '
@@ -99,7 +101,7 @@ names()
 	sed -n 's/^\([^ |]*\) *|.*/\1/p' <<<"$1"
 }
 
-# What brings clang's sanitizers. If clang is installed it is the package of its version.
+# The package of clang's sanitizers, in the version of the installed clang.
 sanitizers()
 {
 	local version
@@ -108,7 +110,7 @@ sanitizers()
 	printf 'libclang-rt-%sdev' "${version:+$version-}"
 }
 
-# Of the packages given those that apt can install. What is installed is shown as well.
+# Print those of the given packages that apt knows; report the others.
 offered()
 {
 	local package
@@ -137,8 +139,8 @@ make_venv()
 	fi
 }
 
-# Packages of servers, whose services neither start now nor at the next boot. A policy-rc.d that
-# is there is the user's, and stays.
+# Install server packages, but prevent their services from starting now or at the next boot. An
+# existing policy-rc.d of the user does not change.
 need_servers()
 {
 	local policy=/usr/sbin/policy-rc.d is_ours=no new services=() service

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Install, build and pass every test. The last line counts them:
+# Install the dependencies, build, and run every test. The last line counts the tests:
 #
 #   extra/test.sh            all stages
 #   extra/test.sh STAGE...   only these
@@ -12,27 +12,27 @@
 #             and the engines; the suite 'hardened'
 #   asan      clang, address and undefined behaviour sanitizers, warnings are errors; all
 #             suites except 'house', which reads sources. Random tests run fewer rounds or
-#             other seeds, and tests in which a sanitizer sees nothing are left out
+#             other seeds. Tests in which a sanitizer cannot find anything are left out
 #   tsan      gcc, thread sanitizer; only the suites 'threads' and 'contract' are built
-#   install   a prefix of its own: the installed program finds its engines, and plugins
-#             made outside with the installed header work: a tiny one, the template, one of
-#             new-engine's, the examples in C++ and Rust, and the engine of the tutorial,
-#             made step by step
+#   install   an installation into a separate prefix: the installed program finds its
+#             engines, and plugins built outside with the installed header work: a tiny one,
+#             the template, one of new-engine, the examples in C++ and Rust, and the engine
+#             of the tutorial, built step by step
 #   valgrind  leaks and uninitialised bytes: a short put and get on leveldb, the
 #             contract of some engines, random use of two others, and the readers of
 #             untrusted files
 #
-# clang and asan run beside the other stages, because tests wait for disks and for each
-# other; what they print comes after the rest.
+# The stages clang and asan run in parallel with the others, because tests wait for disks and for
+# each other. Their output is printed after that of the others.
 #
-# Builds are kept in <repository>/build-test/<stage>; remove it for a fresh build.
-# A suite counts as many tests as Meson's testlog.json holds, any other check
-# counts as one. A stage that cannot be built is one failed test.
+# Builds are kept in <repository>/build-test/<stage>; remove it for a fresh build. A suite counts as
+# many tests as Meson's testlog.json contains, any other check counts as one. A stage that cannot be
+# built is one failed test.
 #
-# Each test ends at a limit of its own. Without a terminal all of it ends at $MININB_TEST_LIMIT,
-# 75m unless that is set: what is running then has failed.
+# Each test has its own time limit. Without a terminal, the whole script has the limit
+# $MININB_TEST_LIMIT, by default 75m: tests that run then have failed.
 #
-# Exit status: 0 nothing failed; 1 something did; 2 wrong usage; 124 the limit was reached.
+# Exit status: 0 no test failed; 1 a test failed; 2 wrong usage; 124 the limit was reached.
 set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -41,7 +41,7 @@ readonly builds=$repo/build-test
 readonly prefix=$builds/prefix
 readonly limit=${MININB_TEST_LIMIT:-75m}
 readonly stages='scripts gcc clang asan tsan install valgrind'
-# The commands that a stage needs. A stage that lacks one fails: it has shown nothing.
+# The commands that a stage needs. A stage that lacks one fails, because it has tested nothing.
 readonly -A tools=(
 	[scripts]='git shellcheck'
 	[gcc]='gcc meson ninja bats jq'
@@ -69,8 +69,8 @@ fail()
 	printf 'FAILED: %s\n' "$1"
 }
 
-# One check: its name, then the command. What it says is shown if it fails, except that
-# valgrind names, five lines each time, a system call that it does not know.
+# Run one check: its name, then the command. Print its output if it fails, but without valgrind's
+# messages about unknown system calls, five lines each.
 readonly unknown_calls='-- (WARNING: unhandled .* syscall|You may be able to write|Read the file README_MISSING|Nevertheless we consider|it at http://valgrind.org)'
 check()
 {
@@ -84,7 +84,7 @@ check()
 	fi
 }
 
-# The command succeeds, and what it prints has a line like $1.
+# Check that the command succeeds and prints a line that matches $1.
 says()
 {
 	local pattern=$1 text
@@ -96,8 +96,8 @@ says()
 
 # ---- suites under Meson ----
 
-# Build in $builds/$1, with the Meson options that follow, what $targets names: all of it if
-# nothing.
+# Build in $builds/$1, with the Meson options that follow, the targets in $targets; all if it is
+# empty.
 targets=()
 build()
 {
@@ -115,7 +115,7 @@ build()
 	return 1
 }
 
-# Of build $1 what the tests of the suites in $built_suites start and load, into targets.
+# Set targets to the files of build $1 that the tests of the suites in $built_suites start or load.
 built_suites=()
 read -r -d '' print_targets <<'PYTHON' || true
 import json, sys
@@ -139,8 +139,8 @@ list_targets()
 		"$print_targets" "$builds/$1" "${built_suites[@]}")
 }
 
-# "passed failed skipped" by Meson's own log. To stderr each test that failed, with
-# what it printed (of TAP only what is not ok), and each that was skipped.
+# Print "passed failed skipped" from Meson's own log. Print to stderr each failed test with its
+# output (of TAP only lines that are not ok), and each skipped test.
 read -r -d '' count_results <<'PYTHON' || true
 import json, re, sys
 
@@ -165,10 +165,10 @@ for line in open(sys.argv[1]):
 print(*count)
 PYTHON
 
-# Run the tests of build $1 with what follows as options of `meson test`, and
-# count what came out. A suite without a test is a failure too: nothing was shown.
-# $runner goes before meson. Tests wait for disks and for each other more than half
-# of their time, so more of them run at once than there are processors.
+# Run the tests of build $1, with the options of `meson test` that follow, and count the results. A
+# suite without a test is a failure, too, because it has tested nothing. $runner is a prefix of the
+# command. Tests wait for disks and for each other more than half of their time, so more of them run
+# in parallel than there are CPUs.
 runner=()
 suite()
 {
@@ -212,7 +212,7 @@ stage_scripts()
 	((count > 0)) || fail "scripts: git lists no script in $repo"
 }
 
-# Every file of the repository that is a shell script, by its name or first line.
+# List every shell script of the repository, by its name or first line.
 list_scripts()
 {
 	local file first
@@ -223,8 +223,8 @@ list_scripts()
 	done || true
 }
 
-# It is what the stages install and valgrind look at, too. Nothing is in its prefix but
-# while it is installed: the engines that are found are those of the build.
+# Build with gcc. The stages install and valgrind use this build, too. Its prefix is empty except
+# during the stage install, so the engines found are those of the build.
 build_gcc()
 {
 	rm -rf "$prefix"
@@ -237,7 +237,7 @@ stage_gcc()
 	suite gcc
 }
 
-# Stage asan compiles the tests by clang as well.
+# Build only the tests of the suite 'hardened': the stage asan compiles the others by clang.
 stage_clang()
 {
 	built_suites=(hardened)
@@ -246,8 +246,8 @@ stage_clang()
 	suite clang --suite hardened
 }
 
-# The sanitizers of these compilers do not know of address spaces as random as
-# some kernels make them.
+# Disable address randomisation, because these sanitizers do not support the number of random bits
+# of some kernels.
 choose_runner()
 {
 	runner=()
@@ -260,16 +260,16 @@ stage_asan()
 {
 	local asan_options=halt_on_error=1:abort_on_error=1:detect_leaks=1
 	asan_options+=:detect_stack_use_after_return=1:strict_string_checks=1
-	# The host is C, so it does not bring the runtime of the two checks that C++ adds.
-	# More than lines of -g, and more than -O1, make the build twice as long.
+	# The host is C, so it does not bring the runtime of the two checks that C++ adds. Full -g
+	# instead of line tables, or more than -O1, would double the build time.
 	CC=clang CXX=clang++ CFLAGS=-gline-tables-only \
 		CXXFLAGS='-gline-tables-only -fno-sanitize=vptr,function' build asan \
 		-Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 \
 		-Ddebug=false || return 0
 	choose_runner
-	# Without the last word, the runtime guesses where a thread's variables of a library
-	# are from what lies before them, and where they begin 16 bytes into a page, as they
-	# may by chance, takes its own bookkeeping for that and falls over at exit.
+	# Without the last word, the runtime guesses the thread variables of a library from the
+	# memory before them. If they happen to begin 16 bytes into a page, it takes its own data
+	# for them and crashes at exit.
 	ASAN_OPTIONS=$asan_options:intercept_tls_get_addr=0 CK_TIMEOUT_MULTIPLIER=4 \
 		UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 \
 		suite asan --timeout-multiplier 2 --no-suite house
@@ -282,15 +282,15 @@ stage_tsan()
 		-Doptimization=1 -Ddebug=false || return 0
 	built_suites=()
 	choose_runner
-	# What happens within the engine's library is not seen, as Debian compiled it
-	# without the sanitizer: only its calls of memcpy() and the like are, and those
-	# look like races. Our own code, the plugin and the host, is seen as a whole.
+	# Debian compiled the engine's library without the sanitizer. So only its calls of memcpy()
+	# and the like are visible, which look like races. The plugin and the host are instrumented
+	# completely.
 	printf 'race:%s\n' libleveldb.so libpmemobj.so >"$temporary/tsan"
 	TSAN_OPTIONS=halt_on_error=1:abort_on_error=1:suppressions=$temporary/tsan \
 		CK_TIMEOUT_MULTIPLIER=4 suite tsan --timeout-multiplier 3 --suite threads --suite contract
 }
 
-# Put and get some thousand records with program $1, driver $2.
+# Put and get some thousand records with program $1 and driver $2.
 put_and_get()
 {
 	local program=$1 driver=$2 dir
@@ -302,8 +302,8 @@ put_and_get()
 			--verify-rate 1 --quiet
 }
 
-# A plugin as a stranger would make it: the installed header, pkg-config, cc.
-# It answers as null does, and so shows that it was found, loaded and called.
+# Build a plugin as an outside author would: installed header, pkg-config, cc. It answers like null,
+# which shows that it was found, loaded and called.
 make_plugin()
 {
 	local dir=$1
@@ -402,7 +402,7 @@ make_plugin()
 		$(pkg-config --cflags mininb-engine) -o "$dir/tiny.so" "$dir/tiny.c"
 }
 
-# The installed tiny engine forgets: a put works, and a get misses, which is 3.
+# The tiny engine stores nothing: a put works, and a get misses, which is exit status 3.
 put_then_miss()
 {
 	local program=$1 driver=$2 dir status=0
@@ -415,13 +415,13 @@ put_then_miss()
 	((status == 3))
 }
 
-# Build the Meson project in directory $1 where it lies.
+# Build the Meson project in directory $1 in place.
 build_project()
 {
 	(cd "$1" && meson setup build -Dwerror=true && ninja -C build)
 }
 
-# The command in the README of directory $1 that begins with the word $2, as it stands there.
+# Run the command in the README of directory $1 that begins with the word $2, unchanged.
 run_line_of_readme()
 {
 	local line
@@ -429,20 +429,20 @@ run_line_of_readme()
 		(cd "$1" && sh -c "$line")
 }
 
-# Cargo wants a place of its own, and gets none of the user's.
+# Build a crate with a separate Cargo home, without the user's.
 build_crate()
 {
 	(cd "$1" && CARGO_HOME=$temporary/cargo CARGO_TARGET_DIR=target RUSTFLAGS='-D warnings' \
 		cargo build --release --offline --locked)
 }
 
-# Engine $2 in directory $1.
+# Create engine $2 in directory $1.
 begin_plugin()
 {
 	(cd "$1" && "$installed" new-engine "$2")
 }
 
-# Plugin $2, made outside, is called $1: it keeps its promises, and puts and gets.
+# Test plugin $2, built outside and described as $1: its contract, and a put and get.
 try_plugin()
 {
 	local what=$1 plugin=$2
@@ -451,7 +451,7 @@ try_plugin()
 	check "$what puts and gets" put_and_get "$installed" "$plugin"
 }
 
-# What authors are given, with nothing of ours in reach but what is installed.
+# Test everything that authors get, with nothing of the repository in reach except the installation.
 try_kit()
 {
 	local kit=$temporary/kit
@@ -485,13 +485,13 @@ stage_install()
 	check 'it can be configured without the tests' \
 		meson setup "$temporary/untested" "$repo" -Dtests=false
 	build_gcc || return 0
-	# A build that was kept may have the prefix of an earlier time.
+	# A kept build may have the prefix of an earlier run.
 	as_owner meson configure "$builds/gcc" -Dprefix="$prefix" >/dev/null
 	check 'meson install' as_owner meson install -C "$builds/gcc"
 	check 'meson install --destdir' \
 		meson install -C "$builds/gcc" --no-rebuild --destdir "$temporary/destdir"
 	check 'destdir holds the program' test -x "$temporary/destdir$prefix/bin/mininb"
-	# From here on the build tree is out of reach, and so are its plugins.
+	# From here on the build tree and its plugins are not accessible.
 	rm -rf "$away"
 	mv "$builds/gcc" "$away"
 	installed=$prefix/bin/mininb
@@ -522,22 +522,22 @@ stage_install()
 	rm -rf "$prefix"
 }
 
-# Two engines of ours, and what reads files that others may have written.
+# Two engines of the repository, and the readers of files that others may have written.
 readonly under_valgrind=(memory fptree_small
 	csv ini job_read json_tables json_value fuzz_job_corpus fuzz_trace_corpus
 	trace trace_csv trace_rocksdb trace_text trace_ycsb)
 
-# And the random use of every verb of two engines of others, of which leveldb has threads of its
-# own. The rest of the contract runs the same code as with our engines. (sqlite takes half a minute,
-# and Berkeley DB writes bytes that it never set.) A busy machine needs more than the minute that
-# `mininb check` gives a promise.
+# Random use of every verb, in two engines of others; leveldb has its own threads. The rest of the
+# contract runs the same code as with the engines above. (sqlite takes half a minute, and Berkeley
+# DB writes bytes that it never set.) A busy machine needs more than the minute that `mininb check`
+# allows for a promise.
 readonly used_under_valgrind=(leveldb lmdb)
 
 stage_valgrind()
 {
 	local wrapper=$temporary/mininb-under-valgrind memcheck driver
 	build_gcc || return 0
-	# Possibly lost is what belongs to a thread of the engine's that never ends.
+	# "Possibly lost" memory belongs to a thread of the engine that never ends.
 	cat >"$temporary/suppressions" <<-'EOF'
 		{
 		   storage of a running thread
@@ -570,7 +570,7 @@ stage_valgrind()
 	suite gcc --wrap="$memcheck" --timeout-multiplier 4 "${under_valgrind[@]}"
 }
 
-# ---- the whole ----
+# ---- main ----
 
 has_tools()
 {
@@ -595,7 +595,7 @@ run_stage()
 		"$(human_time "$(seconds_since "$started")")"
 }
 
-# Run the stages that follow, one after the other, and leave the sums in file $1.
+# Run the stages that follow one after another, and write the sums to file $1.
 run_stages()
 {
 	local sums=$1 stage
@@ -606,7 +606,7 @@ run_stages()
 	printf '%d %d %d\n' "$passed" "$failed" "$skipped" >"$sums"
 }
 
-# Add the sums of the stages that ran beside the others, and print what they have printed.
+# Add the sums of the parallel stages, and print their output.
 finish_beside()
 {
 	local beside=$1 sums
@@ -618,8 +618,8 @@ finish_beside()
 	skipped=$((skipped + sums[2]))
 }
 
-# The limit is reached: what was printed so far, which ends with the tests that were running. The
-# output of the command that it comes in may go elsewhere.
+# The limit is reached: print the output so far, which ends with the running tests. The signal may
+# arrive while output is redirected.
 give_up()
 {
 	exec >&"$console"
@@ -642,13 +642,14 @@ main()
 		[[ " $stages " == *" $stage "* ]] ||
 			usage_error "unknown stage $stage: there are $stages"
 	done
-	# timeout starts a process group, which ^C of a terminal would not reach.
+	# timeout starts a process group, which ^C in a terminal would not reach.
 	if [[ -z ${MININB_TEST_LIMITED-} && ! -t 0 ]]; then
 		export MININB_TEST_LIMITED=yes
 		exec timeout --kill-after=1m "$limit" "$0" "$@"
 	fi
 	"$repo/extra/setup.sh"
-	# What setup.sh has installed. A python3 that is a script costs 0.1 s at each of hundreds of calls.
+	# Prefer the programs that setup.sh installed. A python3 that is a script costs 0.1 s in
+	# each of hundreds of calls.
 	[[ :$PATH: != *:/usr/bin:* ]] || PATH=/usr/bin:$PATH
 	export HDR_PYTHON=$repo/build-venv/bin/python3
 	[[ -x $HDR_PYTHON ]] || unset HDR_PYTHON

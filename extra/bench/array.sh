@@ -1,13 +1,13 @@
 #!/bin/bash
-# How a file of keys as an array scales: one thread, two threads, and two processes of one thread
-# each at the same time, on the null engine.
+# How operations from a file of keys as an array scale: one thread, two threads, and two processes
+# of one thread each in parallel, on the null engine.
 #
 #   extra/bench/array.sh [RUNS [COUNT]]
 #
-# RUNS of each [9], in turn, of COUNT operations altogether [10000000]. Two processes share nothing, so
-# what they do not reach, two threads cannot reach either: CPUs of a virtual machine may be halves
-# of one core. Runs with real-time priority where that is permitted, which keeps other work off its
-# CPUs; then a run must be shorter than a second, since the kernel takes back 5 % of each second.
+# RUNS of each [9], in turn, of COUNT operations in total [10000000]. Two processes share nothing,
+# so two threads cannot be faster than two processes: CPUs of a virtual machine may be halves of one
+# core. Runs with real-time priority where that is permitted, which keeps other work off its CPUs.
+# Then a run must be shorter than a second, because the kernel takes back 5 % of each second.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -29,7 +29,7 @@ if chrt -f 50 true 2>/dev/null; then
 	first=(chrt -f 50)
 fi
 
-# Replay $3 operations with $2 threads; the operations in a second go to file $1.
+# Replay $3 operations with $2 threads, and write the operations per second to file $1.
 replay()
 {
 	"${first[@]}" "$build/cli/mininb" replay -d null --trace="$work/keys.u64" --format=u64 \
@@ -42,7 +42,7 @@ sum()
 	cat "$@" | awk '{ sum += $1 } END { if (NR == 0 || sum <= 0) exit 1; print sum }'
 }
 
-# Median, least and most of column $1 of the samples.
+# Median, minimum and maximum of column $1 of the samples.
 spread()
 {
 	cut -d ' ' -f "$1" "$work/samples" | sort -n | awk '{ at[NR] = $1 }

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The engine fptree against leveldb and lmdb, all through mininb, in turn within one run
-# and on one tmpfs. Prints tables in Markdown: medians, and ratios of throughput, of which
-# each is of one pair, that is of runs that were close to each other. What the harness
-# costs is in all of them, and stands beside them.
+# Compares the engine fptree with leveldb and lmdb, all through mininb, in turn within one run and
+# on one tmpfs. Prints tables in Markdown: medians, and ratios of throughput. Each ratio is of one
+# pair, that is, of runs that were close in time. All figures include the cost of the harness, which
+# is printed beside them.
 #
 #   extra/bench/fptree.sh [PAIRS] [RECORDS]
 #
-# PAIRS is how often all is done [3], RECORDS how many records there are [2200000]; of the
-# workloads of YCSB a million at most. Three pairs take less than ten minutes.
+# PAIRS is the number of repetitions [3], RECORDS the number of records [2200000]; the workloads of
+# YCSB use at most a million. Three pairs take less than ten minutes.
 #
-#   BENCH_DIR           where the databases are made, which should be on tmpfs, and has to
-#                       have 3 GiB free [/dev/shm/mininb-bench]
+#   BENCH_DIR           directory for the databases, preferably on tmpfs, with 3 GiB
+#                       free [/dev/shm/mininb-bench]
 #   BENCH_BUILD         build directory [<repository>/build-bench]
 #   MININB_BENCH_CHRT   0: keep the priority, even where chrt -f 50 is permitted
 #
-# The tables go to stdout, progress to stderr. Exit status: 0 done; 1 a run failed or found
-# wrong data, and there are no tables then; 2 wrong usage; 130 interrupted.
+# The tables go to stdout, progress to stderr. Exit status: 0 done; 1 a run failed or found wrong
+# data, so no tables are printed; 2 wrong usage; 130 interrupted.
 set -euo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=../common.sh
@@ -44,7 +44,7 @@ parse_arguments()
 	ycsb_records=$((records < 1000000 ? records : 1000000))
 }
 
-# ---- how it is run ----
+# ---- build and scheduler ----
 
 prepare_build()
 {
@@ -62,8 +62,8 @@ prepare_build()
 	done
 }
 
-# With a realtime priority others take less of the time; but the kernel may take back a
-# part of each second, which a run that is shorter than that does not lose.
+# With a real-time priority other programs take less of the time. The kernel may take back a part of
+# each second, which does not affect shorter runs.
 prepare_scheduler()
 {
 	scheduler=()
@@ -84,8 +84,8 @@ prepare_scheduler()
 	fi
 }
 
-# The engine that is called $1 here, as options. What fptree takes by default depends on
-# where its pool is, so both of its levels are asked for.
+# The options of the engine with the name $1 in the tables. The default level of fptree depends on
+# the location of its pool, so both of its levels are requested explicitly.
 engine_options()
 {
 	case $1 in
@@ -95,15 +95,15 @@ engine_options()
 	esac
 }
 
-# ---- one step: a run of mininb, and what is taken from its report ----
+# ---- one step: a run of mininb, and the figures from its report ----
 
 planning=no # only count the steps
 step=0
 steps=0
 
-# measure ROW COLUMNS ACTION OPTION...: ROW is the engine, COLUMNS the groups that the
-# report must have and their operations, as in "load=2200000 get=2200000". What it took goes
-# into the samples of $table, under the number $sample.
+# measure ROW COLUMNS ACTION OPTION...: ROW is the engine, COLUMNS the groups that the report must
+# have and their operations, as in "load=2200000 get=2200000". Appends the times to the samples of
+# $table, with the number $sample.
 measure()
 {
 	local row=$1 columns=$2
@@ -137,10 +137,10 @@ step_failed()
 	die "$*"
 }
 
-# From a report on stdin, lines TABLE ROW COLUMN SAMPLE VALUE with tabs between them. The
-# value of a group is wall time by operation, in ns. What is known of the whole run goes to
-# COLUMN:NAME of its last group. A report of which a part is not understood is an error, and
-# so is one that tells of data that was missing or wrong.
+# Convert a report on stdin to lines TABLE ROW COLUMN SAMPLE VALUE, separated by tabs. The value of
+# a group is its wall time per operation, in ns. Values of the whole run go to COLUMN:NAME of its
+# last group. It is an error if a part of the report is not understood, or if it reports missing or
+# wrong data.
 read_report()
 {
 	awk -v table="$1" -v row="$2" -v sample="$3" -v columns="$4" '
@@ -152,7 +152,7 @@ read_report()
 	function emit(name, value) {
 		printf "%s\t%s\t%s\t%s\t%s\n", table, row, name, sample, value
 	}
-	# 12.5MiB, 3.2ms, 17: to bytes, ns, as it is
+	# convert 12.5MiB, 3.2ms or 17 to bytes, ns or a plain number
 	function plain(text) {
 		match(text, /^[0-9.]+/)
 		if (RSTART != 1) fail("no number: " text)
@@ -185,7 +185,7 @@ read_report()
 		emit(column, sprintf("%.3f", $(NF - 1) * 1e9 / ops))
 		served = verified = has_read = 0
 	}
-	# One for each kind, and then for all, if there are more than one.
+	# A line for each kind, then one for all if there are several.
 	/^(read|insert|update|all) +service +[0-9]+ / {
 		served = $3
 		if ($1 == "read") has_read = 1
@@ -221,16 +221,16 @@ read_report()
 	}'
 }
 
-# ---- what is measured ----
+# ---- measurements ----
 
-# The engines, in an order that changes from pair to pair.
+# Print the engines, in an order that changes from pair to pair.
 in_turn()
 {
 	local first=$((pair % $#)) all=("$@")
 	turn=("${all[@]:first}" "${all[@]:0:first}")
 }
 
-# The options of a workload by the name of its records.
+# The options of a workload, by the name of its records.
 workload_options()
 {
 	workload=(--workload=fptree-220w --records="$records")
@@ -265,7 +265,7 @@ convert()
 	}
 }
 
-# In one process: a mix, and then reads, each right behind the load.
+# In one process: a mix, and then reads, each directly after the load.
 replay()
 {
 	local sizes=$1 row
@@ -285,7 +285,7 @@ replay()
 	done
 }
 
-# A process each, so that what the load left to be done is done.
+# In separate processes, so that work postponed by the load is finished.
 separate()
 {
 	local sizes=$1 row
@@ -302,7 +302,7 @@ separate()
 	done
 }
 
-# The same with one thread and with two; rows are their numbers.
+# The same with one thread and with two; the rows are numbers of threads.
 two_threads()
 {
 	local row
@@ -320,7 +320,7 @@ two_threads()
 	done
 }
 
-# C before A, which both have the same records: C changes nothing.
+# C before A: both have the same records, and C changes nothing.
 ycsb()
 {
 	local row sizes=$1
@@ -354,9 +354,9 @@ one_pair()
 
 # ---- tables ----
 
-# The median of the samples of table $1, row $2 and column $3; with another row $4, that of
-# the ratios of throughput to it, sample by sample, and how far they reach. A row * is
-# all. '-' if there are none.
+# The median of the samples of table $1, row $2 and column $3. With another row $4: the median and
+# the range of the throughput ratios to that row, sample by sample. A row * means all. '-' if there
+# are no samples.
 median()
 {
 	awk -F '\t' -v table="$1" -v row="$2" -v column="$3" -v other="${4-}" -v scale="${5:-1}" '
@@ -382,14 +382,14 @@ median()
 	}' "$samples"
 }
 
-# The same of what is no number: the last.
+# The last value of samples that are text.
 text()
 {
 	awk -F '\t' -v table="$1" -v row="$2" -v column="$3" \
 		'$1 == table && $2 == row && $3 == column { it = $5 } END { printf "%s", it }' "$samples"
 }
 
-# The engines are rows; $2 are columns, whose times come first and then their ratios.
+# Print a table: engines are rows; $2 are columns, first their times and then their ratios.
 engine_table()
 {
 	local name=$1 column row line rule='|---|---|' columns
@@ -411,7 +411,7 @@ engine_table()
 	printf '\n'
 }
 
-# A replay is done on null as well; what is no replay tells what the harness cost.
+# The cost of the harness: a replay is also run on null; other runs report it.
 harness_row()
 {
 	local name=$1 column line='| *harness* | |'
@@ -438,7 +438,7 @@ threads_table()
 	printf '\n'
 }
 
-# What a load left, and what the next open took.
+# The space after a load, and the time of the next open.
 space_table()
 {
 	local name row count after

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A sample is taken by this program, started again with fork() and execv(): without
- * execv() all processes would share the addresses and pages of their parent. The child
- * gets the same arguments and learns its setting and side from BENCH_SAMPLE.
+ * This program takes a sample by starting itself again with fork() and execv(). Without
+ * execv() all processes would share the addresses and pages of their parent. The child gets
+ * the same arguments, and its setting and side from BENCH_SAMPLE.
  *
  * BENCH_SAME=SIDE measures SIDE in place of each side. All ratios should then be 1 within
  * their spread.
@@ -100,7 +100,7 @@ sample_once(int setting, int side)
 	int ends[2], status;
 	char text[64];
 	check(pipe(ends) == 0, "pipe");
-	fflush(stdout); /* or the child would print it again */
+	fflush(stdout); /* else the child would print the buffer again */
 	pid_t child = fork();
 	check(child >= 0, "fork");
 	if (child == 0) {

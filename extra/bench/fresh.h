@@ -2,11 +2,11 @@
 #ifndef BENCH_FRESH_H
 #define BENCH_FRESH_H
 /**
- * Sides that are compared, each measured in fresh processes of its own.
+ * Compares sides, each measured in its own new processes.
  *
- * Processes differ among themselves by several percent: the addresses of code, stack and
- * heap and the pages of the page cache differ. Repetitions inside one process do not show
- * that. A sample is therefore the median of REPEATS repetitions in one new process.
+ * Processes differ by several percent: the addresses of code, stack and heap and the pages
+ * of the page cache differ. Repetitions inside one process do not show that. So a sample is
+ * the median of REPEATS repetitions in one new process.
  */
 
 #include <stdint.h>
@@ -22,8 +22,9 @@ struct spread {
 };
 
 /**
- * Remember how to start this program again. In a process started by fresh_compare() this
- * function measures, prints the sample and exits, so call it before any other work.
+ * Store the arguments for starting this program again. In a process started by
+ * fresh_compare() this function measures, prints the sample and exits, so call it before
+ * any other work.
  */
 void
 fresh_begin(char **argv, fresh_measure *measure);
@@ -36,21 +37,21 @@ void
 fresh_compare(double samples[][PROCESSES_MAX], int setting, int sides, int processes);
 
 /**
- * Now, in ns: of CLOCK_MONOTONIC, or with BENCH_TIME=cpu the CPU time of the process, all threads
- * together, which other work on the machine moves far less.
+ * The present time in ns: CLOCK_MONOTONIC, or with BENCH_TIME=cpu the CPU time of all
+ * threads of the process, which other work on the machine affects far less.
  */
 uint64_t
 fresh_now(void);
 
-/** What a run took by the same clock; `cpu_ns` is of all its threads. */
+/** The duration of a run by the same clock; `cpu_ns` is the CPU time of all its threads. */
 uint64_t
 fresh_took(uint64_t wall_ns, uint64_t cpu_ns);
 
-/** Median, least and most of the first `n` samples. */
+/** Median, minimum and maximum of the first `n` samples. */
 struct spread
 spread_of(const double *samples, int n);
 
-/** The same of the ratios of samples that were taken in the same turn. */
+/** The same for the ratios of samples of the same turn. */
 struct spread
 spread_of_ratio(const double *over, const double *under, int n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The transactional product with a commit that does not sync, as the plugin's default. */
+/* Uses the transactional product with commits that do not sync, like the plugin's default. */
 #include <db.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,10 @@ put(void *handle, const uint8_t *keys, const uint8_t *values, uint64_t count)
 		key.data = (void *)(uintptr_t)(keys + i * KEY);
 		value.data = (void *)(uintptr_t)(values + i % RING * STRIDE);
 		error = db->base->put(db->base, NULL, &key, &value, 0);
-		/* As often as the plugin: looked at each MiB written, done each 64 MiB of log. */
+		/*
+		 * As often as the plugin: called after each MiB written, effective after 64
+		 * MiB of log.
+		 */
 		if (i % ((1 << 20) / (KEY + VALUE)) == 0)
 			db->env->txn_checkpoint(db->env, 64 << 10, 0, 0);
 	}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One transaction for each put, one reader renewed for each get, as single operations need. */
+/*
+ * Uses one transaction for each put and renews one reader for each get, as single
+ * operations need.
+ */
 #include <lmdb.h>
 #include <stdlib.h>
 

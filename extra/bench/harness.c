@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What mininb's harness costs, against a loop by hand that does only what
- * cannot be left out: fetch the key from the mapped file, two stamps, the
- * indirect call, one histogram increment.
+ * Measures the cost of mininb's harness, relative to a loop by hand with the bare minimum:
+ * fetch the key from the mapped file, two stamps, the indirect call, one histogram
+ * increment.
  *
- * Each side is measured in fresh processes, in turn (fresh.h). The median of the ratios
- * is the result, because a shared machine mostly slows both processes of a turn alike.
- * The harness is the whole public
- * nb_run_execute() on the null engine, told that it keeps its data, so that the
- * default share of gets is verified as another engine's would be; that the values
- * are found wrong is no matter here. Its time is the wall time that it reports:
- * survey and start-up are not in it, blocks, values, counting and ticks are. A put
- * includes the making of its value, which the loop by hand does not do.
+ * Each side is measured in new processes, in turn (fresh.h). The result is the median of
+ * the ratios, because a shared machine mostly slows both processes of a turn in the same
+ * way.
+ *
+ * The harness is the complete public nb_run_execute() on the null engine. The engine's
+ * table claims that it keeps data, so that the default share of gets is verified. That the
+ * values are wrong does not matter here. The time is the wall time that the run reports: it
+ * excludes the survey and start-up, and includes blocks, values, counting and ticks. A put
+ * includes making its value, which the loop by hand does not do.
  *
  *     extra/bench/run.sh        builds and runs it
  */
@@ -39,7 +40,7 @@ static const char *keys_path = "bench-keys.bin";
 static uint64_t count = 4000000;
 static const uint8_t *keys;
 static struct clock ticker;
-static double cpu_ns; /* for an operation of the last run, of all threads of the process */
+static double cpu_ns; /* per operation of the last run, all threads of the process */
 
 struct hand {
 	const struct nb_engine *engine;
@@ -84,7 +85,7 @@ hand_main(void *arg)
 	return NULL;
 }
 
-/** ns per operation and thread of the loop by hand. */
+/** The time of the loop by hand in ns per operation and thread. */
 static double
 by_hand(uint32_t verb, uint32_t threads)
 {
@@ -128,7 +129,7 @@ by_hand(uint32_t verb, uint32_t threads)
 	return (double)slowest * threads / (double)count;
 }
 
-/** A get asks for a directory that is not empty. */
+/** A get requires a directory that is not empty. */
 static void
 make_database_look_there(void)
 {
@@ -137,7 +138,7 @@ make_database_look_there(void)
 	mkdir("bench-nb/null/data", 0777);
 }
 
-/** ns per operation and thread of mininb. `sample_ns` as of nb_run_options. */
+/** The time of mininb in ns per operation and thread. `sample_ns`: see nb_run_options. */
 static double
 by_mininb(uint32_t verb, uint32_t threads, uint64_t sample_ns)
 {
@@ -152,7 +153,7 @@ by_mininb(uint32_t verb, uint32_t threads, uint64_t sample_ns)
 	options.threads = threads;
 	options.clock = ticker.kind;
 	options.sample_ns = sample_ns;
-	options.flags = NB_RUN_FORCE; /* what looks like its data is not mininb's */
+	options.flags = NB_RUN_FORCE; /* the directory was not created by mininb */
 	struct nb_run *run;
 	struct nb_result *result;
 	int rc = nb_run_new(&run, &options);
@@ -192,8 +193,8 @@ static const struct setting {
 };
 
 /**
- * The two sides of each kind. CPU time includes the sampling thread; on a machine that is
- * shared it varies far less than the wall time.
+ * The two sides of each kind. CPU time includes the sampling thread; on a shared machine it
+ * varies far less than the wall time.
  */
 static const struct {
 	const char *sides[2], *unit;
@@ -277,7 +278,10 @@ main(int argc, char **argv)
 	       "medians "
 	       "[least .. most]\n",
 		clock_name(&ticker), ticker.read_ns, (unsigned long long)count, processes);
-	/* alone, since it needs more operations: a run of less than 0.2 s has but one sample */
+	/*
+	 * run separately, because it needs more operations: a run below 0.2 s has only one
+	 * sample
+	 */
 	int is_sampling = argc > 4 && strcmp(argv[4], "sampling") == 0;
 	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++)
 		if ((settings[i].kind >= SAMPLING) == is_sampling)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What mixed workloads cost: the making of an operation, and the whole loop of a job on the
- * null engine, beside a bare loop that does only what cannot be left out: two stamps, the
- * indirect call, one histogram increment, on one key for ever. Where all operations are reads, also
- * beside a loop by hand, which does the same on the keys of the job, each made when it is needed.
+ * Measures the cost of mixed workloads: making an operation, and the complete loop of a job
+ * on the null engine. They are compared with a bare loop with the minimum: two stamps, the
+ * indirect call, one histogram increment, always on one key. Workloads with reads only are
+ * also compared with a loop by hand, which does the same on the keys of the job and makes
+ * each key when it needs it.
  *
- * Each is measured in fresh processes, in turn (fresh.h). 16-byte keys,
- * 100-byte values, a million records, latencies recorded, a hundredth of the reads verified
- * (against null's answers, which are wrong; that is no matter here). The time of the loop is
- * the wall time of the measured operations, that of making operations is a loop over
- * ops_begin(), ops_make() and arrivals_next() alone.
+ * Each is measured in new processes, in turn (fresh.h): 16-byte keys, 100-byte values, a
+ * million records, latencies recorded, a hundredth of the reads verified. (The answers of
+ * null are wrong, which does not matter here.) The time of the loop is the wall time of the
+ * measured operations. The time of making operations is that of a loop over ops_begin(),
+ * ops_make() and arrivals_next() only.
  *
  *     extra/bench/run.sh jobs
  */
@@ -31,7 +32,7 @@ static uint64_t count = 4000000;
 static const struct mix {
 	const char *name;
 	const char *settings[SETTINGS_MAX];
-	uint32_t records; /* of an operation, on average; 0: 1 */
+	uint32_t records; /* mean number per operation; 0: 1 */
 } mixes[] = {
 	{"ycsb-c, zipfian", {"read=100", "distribution=zipfian"}},
 	{"ycsb-c, uniform", {"read=100"}},
@@ -41,7 +42,10 @@ static const struct mix {
 		{"read=99", "txn-read=1", "items=uniform:2..500"}},
 	{"99 % of reads, 1 % of transactions of a zipfian number of reads",
 		{"read=99", "txn-read=1", "items=zipfian:2..500"}},
-	/* a law near the published histogram of its read transactions: mean 20 for 19, median 4 */
+	/*
+	 * close to the published histogram of its read transactions: mean 20 for 19, median
+	 * 4
+	 */
 	{"99 % of reads, 1 % of transactions as large as TAOBench's",
 		{"read=99", "txn-read=1", "items=pareto:1.9,1.5,2..500"}},
 	{"transactions of 2..500 reads alone", {"txn-read=100", "items=uniform:2..500"}, 251},
@@ -63,7 +67,7 @@ must(int rc)
 	exit(1);
 }
 
-/** Operations of a thread. */
+/** The number of operations of a thread. */
 static uint64_t
 count_of(const struct mix *mix)
 {
@@ -99,7 +103,7 @@ make_job(const struct mix *mix, uint32_t threads)
 	return job;
 }
 
-/** ns of the whole loop for an operation of a thread. */
+/** The time of the complete loop in ns per operation of a thread. */
 static double
 run_ns(const struct mix *mix, uint32_t threads, const char *latency)
 {
@@ -124,7 +128,7 @@ run_ns(const struct mix *mix, uint32_t threads, const char *latency)
 	return ns;
 }
 
-/** ns to make an operation, and its due time if there is a rate. */
+/** The time to make an operation, and its due time if there is a rate, in ns. */
 static double
 make_ns(const struct mix *mix)
 {
@@ -167,7 +171,7 @@ make_ns(const struct mix *mix)
 
 static struct nb_histogram histogram;
 
-/** The key of operation i, made alone. */
+/** Make the key of operation i independently of the others. */
 static inline struct nb_slice
 make_key(const struct ops_spec *spec, uint64_t i, uint8_t *key)
 {
@@ -176,7 +180,7 @@ make_key(const struct ops_spec *spec, uint64_t i, uint8_t *key)
 	return (struct nb_slice){key, keyspace_key(spec->keys, number, key)};
 }
 
-/** ns of the bare loop; with a spec, on its keys. */
+/** The time of the bare loop in ns; with a spec, on its keys. */
 static double
 bare_ns(const struct clock *clock, const struct ops_spec *spec)
 {
@@ -227,7 +231,7 @@ hand_ns(const struct clock *clock, const struct mix *mix)
 	return ns;
 }
 
-/* `sampled` needs a job without a rate; `by hand` needs a job of reads alone. */
+/* `sampled` needs a job without a rate; `by hand` needs a job with reads only. */
 enum { MAKE, BARE, ONE, TWO, SAMPLED, HAND, SIDES };
 
 static const char *const sides[SIDES] = {

@@ -1,14 +1,13 @@
 #!/bin/bash
-# Benchmarks of mininb itself: what its harness costs. Each side runs in several
-# fresh processes, in turn. Compare the ratios of one run; compare its times only if the
-# machine was quiet.
+# Benchmarks of mininb itself: the cost of its harness. Each side runs in several new processes, in
+# turn. Compare the ratios of one run; compare its times only if the machine was quiet.
 #
 #   extra/bench/run.sh [harness|jobs|ENGINE] [PROCESSES] [COUNT]
 #
-# ENGINE is one of those that have a hand_ENGINE.c here. PROCESSES is how many processes
-# measure each side [7]. BENCH_SAME=1 measures mininb on both sides: the ratios should be 1.
+# ENGINE is one with a file hand_ENGINE.c here. PROCESSES is the number of processes that measure
+# each side [7]. BENCH_SAME=1 measures mininb on both sides: the ratios should be 1.
 #
-# Runs in $BENCH_DIR, by default on tmpfs, so that no disk is in the way.
+# Runs in $BENCH_DIR, by default on tmpfs, to avoid the influence of a disk.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The table of extra/workloads/taobench/README.md: taobench.sh ENGINE...
+# Makes the table of extra/workloads/taobench/README.md: taobench.sh ENGINE...
 #
 # Loads workloads O and A of TAOBench into each engine and runs each $RUNS times (3): two threads,
-# $EDGES edges (20000), $WARMUP seconds (1) of warm-up and $SECONDS_EACH (3) that count. Prints a row
-# for each engine: the level of its transactions, and medians of operations and records a second and
-# of the share of refused operations. An ENGINE may have options: "redis,--preconditions=no".
-# $MININB is the program, $DIR a directory for databases.
+# $EDGES edges (20000), $WARMUP seconds (1) of warm-up and $SECONDS_EACH (3) that count. Prints a
+# row for each engine: the level of its transactions, and medians of operations and records per
+# second and of the share of refused operations. An ENGINE may have options:
+# "redis,--preconditions=no". $MININB is the program, $DIR a directory for databases.
 set -eu
 
 mininb=${MININB:-mininb}
@@ -19,19 +19,19 @@ dir=${DIR:-${TMPDIR:-/tmp}}/taobench.$$
 mkdir -p "$dir"
 trap 'rm -rf "$dir"' EXIT
 
-# Operations a second, records a second, level, share of refused operations.
+# Operations per second, records per second, level, share of refused operations.
 figures='.results[0].groups[0] | [.ops / (.wall_ns / 1e9),
 	([.operations[].records] | add) / (.wall_ns / 1e9),
 	.level,
 	100 * ([.operations[].answers.exists // 0] | add) / .ops] | @tsv'
 
-# Of the figures in column $1 of the runs.
+# The median of column $1 of the figures of all runs.
 median() {
 	cut -f"$1" "$dir/figures" | sort -n | awk '{value[NR] = $1}
 		END {print NR % 2 ? value[(NR + 1) / 2] : (value[NR / 2] + value[NR / 2 + 1]) / 2}'
 }
 
-# The runs of one workload on one database; each is the next epoch of it.
+# Run one workload repeatedly on one database; each run is its next epoch.
 run_all() {
 	: >"$dir/figures"
 	run=0

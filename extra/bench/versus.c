@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What mininb's harness and plugin cost an engine: its put and get against a plain
- * loop over the engine's own API (hand_<engine>.c), without clock, histogram or
- * verification, with the same keys, settings and kind of values. mininb is measured with time
- * stamps of each operation and with sampled ones.
+ * Measures the cost of mininb's harness and plugin for an engine. It compares put and get
+ * with a plain loop over the engine's own API (hand_<engine>.c), without clock, histogram
+ * or verification, with the same keys, settings and kind of values. mininb is measured with
+ * time stamps of each operation and with sampled ones.
  *
- * All are measured in fresh processes, in turn (fresh.h): puts each into a fresh
- * database, then gets, both from the database that mininb has put and settled, whose
- * pages are in the cache. A ratio is of the rates of two processes of one turn: 1 would
- * be a harness that costs nothing.
+ * All are measured in new processes, in turn (fresh.h). Each put run starts with a new
+ * database. All get runs use the database that mininb has put and settled, whose pages are
+ * in the cache. A ratio compares the rates of two processes of one turn: 1 means a harness
+ * without cost.
  *
  *     extra/bench/run.sh        builds and runs it
  */
@@ -27,13 +27,14 @@
 #include "versus.h"
 #include "workload/values.h"
 
-#define RAW "bench-raw" /* the database of the loop by hand; mininb's is db_path */
+#define RAW "bench-raw" /* the database of the loop by hand; that of mininb is db_path */
 
 static const char *keys_path = "bench-keys.bin";
 static char db_path[128];
 static uint64_t count = 500000;
 static const uint8_t *keys;
-static uint8_t *values; /* RING of them, of as many keys: no engine's block sees one twice */
+/* a ring of RING values, made for as many keys: no block of an engine contains a value twice */
+static uint8_t *values;
 
 void
 must(int is_good, const char *what)
@@ -71,9 +72,9 @@ run_loop(void *arg)
 }
 
 /**
- * Operations per second of the loop alone. It is in a thread of its own, as mininb's
- * workers are: the system calls and locks of a process that has two threads cost more
- * (its table of files and its heap are shared), and that is no cost of the harness.
+ * The operations per second of the plain loop. It runs in its own thread, like mininb's
+ * workers. With two threads in a process, system calls and locks cost more, because the
+ * file table and the heap are shared. That is not a cost of the harness.
  */
 static double
 by_hand(int is_put)
@@ -182,7 +183,7 @@ main(int argc, char **argv)
 	       "[least .. most]\n",
 		hand.driver, (unsigned long long)count, KEY, VALUE, processes);
 	if (argc > 3 && strcmp(argv[3], "get") == 0)
-		measure(1, EACH); /* what is read */
+		measure(1, EACH); /* makes the database for the gets */
 	else
 		compare(1, processes);
 	compare(0, processes);
