@@ -3,8 +3,8 @@
  * Opening Berkeley DB.
  *
  * - The environment is private unless `shared` is set: its regions are on the heap of this
- *   process. Regions in mapped files could end the process with SIGBUS on a full disk, and
- *   the kernel would write them during the measurement. The library does not exclude a
+ *   process. Regions in mapped files could end the process with SIGBUS on a full disk. The
+ *   kernel would also write them during the measurement. The library does not exclude a
  *   second process then, so sharing.c locks the directory.
  * - The log has its own directory. If it exists, the database was created with transactions
  *   and must not be written without its log.
@@ -361,7 +361,7 @@ make_log_directory(struct nb_db *db, const struct nb_open_args *args)
 /*
  * Berkeley DB never syncs directories. The records file is renamed when it is complete, and
  * already synced, so a later sync does not make its name durable. The names may come from an
- * open at another level or from a killed one, so this applies not only to new files.
+ * open at another level or from a killed one. So every open syncs them.
  */
 static int
 sync_names(struct nb_db *db, const struct nb_open_args *args)

@@ -4,11 +4,11 @@
  * releases from the front. Only the rare leftovers of closed sessions are shared, under a
  * lock. The proof that no object is released too early is above epoch_reclaim().
  *
- * The usual algorithm stamps an object when it is retired. This needs, for each object, a
- * full fence between the unlink and the load of the global epoch, and a proof about three
- * threads. Here the stamp is set later, after the barrier that epoch_reclaim() needs anyway.
- * If some slot is always active, an object is released one round later, so up to two batches
- * wait.
+ * The usual algorithm stamps an object when it is retired. This needs a full fence for each
+ * object, between the unlink and the load of the global epoch. It also needs a proof about
+ * three threads. Here the stamp is set later, after the barrier that epoch_reclaim() needs
+ * anyway. If some slot is always active, an object is released one round later, so up to two
+ * batches wait.
  */
 #include "epoch.h"
 
@@ -260,8 +260,8 @@ stamp(struct epoch_slot *slot, uint64_t epoch)
  * + 1 or more, and each stay ends. Objects that epoch_close() passes on are stamped, and the
  * lock makes everything that T has seen visible to the next thread.
  *
- * A stay that began long after X was unlinked does no harm if T does not know it: 1 holds
- * for the first barrier after the unlinking, and 3 from then on.
+ * T may not know an older stay if X was unlinked long ago. This does no harm: 1 holds for
+ * the first barrier after the unlinking, and 3 from then on.
  *
  * 4. Let R of 3 be over, and let R' be a later stay of its session with the same e, which
  * still holds X and calls epoch_goes_on(). The global epoch also grows before the barrier.
@@ -291,9 +291,9 @@ epoch_reclaim(struct epoch_slot *slot)
 /*
  * As in 1 above, with the caller's stores instead of "unlinked X". A stay that the look
  * after the barrier does not show sees these stores. A stay that the look shows has an epoch
- * of at most `now` because it read the epoch before its store. If the look shows a newer
- * stay, the function may wait for it unnecessarily, but not longer than until the session's
- * next stay.
+ * of at most `now` because it read the epoch before its store. A stay that began after the
+ * barrier may have such an epoch, too. Then the function waits unnecessarily, at most until
+ * the session's next stay.
  */
 void
 epochs_wait(struct epochs *epochs)

@@ -66,9 +66,9 @@ epoch_open(struct epochs *epochs, unsigned id, void *to);
 
 /**
  * Return the slot, which must be outside an epoch. Its retired objects are released if
- * possible. The others wait in `epochs`, and the next epoch_reclaim() of any session
- * releases them, with `to_after` instead of `to`. release is called with a `to_after` by one
- * thread at a time. Any thread.
+ * possible. The others wait in `epochs`. The next epoch_reclaim() of any session releases
+ * them, with `to_after` instead of `to`. Only one thread at a time calls release with a
+ * `to_after`. Any thread.
  */
 void
 epoch_close(struct epoch_slot *slot, void *to_after);

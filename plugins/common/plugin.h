@@ -50,8 +50,8 @@
 /* --- verbs of the database thread --- */
 
 /**
- * Check that the table offers the durability level. The host requests only offered levels
- * and lists them, so this check rarely fails.
+ * Check that the table offers the durability level. The host itself requests only offered
+ * levels, and lists them.
  */
 static inline int
 check_durability(const struct nb_open_args *args, const struct nb_engine *table)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Slabs. A region is RESERVE bytes of address space. The kernel fills it on first access,
- * with 2 MiB pages if possible: with small pages, a lookup in a large tree misses the TLB at
+ * with 2 MiB pages if possible. With small pages, a lookup in a large tree misses the TLB at
  * each node. A class takes one slab of some KiB at a time from the newest region, so a small
  * database stays small.
  *

@@ -2,8 +2,8 @@
 #ifndef PLUGIN_SQL_H
 #define PLUGIN_SQL_H
 /**
- * Maps the host's tables (struct nb_table) to tables of a SQL server: finds the table of a
- * key, and the bytes of each column. The plugins write the SQL text.
+ * Maps the host's tables (struct nb_table) to tables of a SQL server. It finds the table of
+ * a key, and the bytes of each column. The plugins write the SQL text.
  *
  * A key consists of the table's prefix and its key columns. All columns have a fixed size,
  * except that the last column of a key or a value may hold the remaining bytes. Numbers in a
@@ -208,8 +208,8 @@ sql_split(const struct nb_column *columns, uint32_t count, struct nb_slice bytes
  * fixed size is kept as it is. parts[i] points into `bytes` or into `room`, which has
  * sql_fixed_size() bytes.
  *
- * Returns < 0 if the bytes were too few and were filled up, > 0 if they were longer than a
- * key can be and the excess was dropped, else 0.
+ * Returns < 0 if the bytes were too few and were filled up. Returns > 0 if they were longer
+ * than any key and the excess was dropped. Otherwise returns 0.
  */
 static inline int
 sql_pad_key(const struct nb_table *table, struct nb_slice bytes, unsigned char fill, char *room,

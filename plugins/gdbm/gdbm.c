@@ -2,9 +2,9 @@
 /*
  * GDBM: a hash table in one file that grows by splitting buckets.
  *
- * - A write is in the file before it returns, but consists of several steps: first the two
- *   halves of a split bucket, then the directory. A kill between them, or power loss with
- *   GDBM_SYNC, loses older records. So the durability is 'none'.
+ * - A write is in the file before it returns, but it has several steps. First it writes the
+ *   two halves of a split bucket, then the directory. A kill between them, or power loss
+ *   with GDBM_SYNC, loses older records. So the durability is 'none'.
  * - On a fatal error GDBM exits unless a handler is set. Here the call fails, and each later
  *   one fails with "Database needs recovery".
  * - gdbm_fetch() returns memory from malloc(), which release frees.

@@ -23,8 +23,8 @@ enum { TREE, HASH, DIR, FOREST, GRASS, CACHE, STASH, PTREE, PHASH, TYPES };
 #define SAFE (BIT(DIR) | BIT(FOREST)) /* against a kill */
 
 /*
- * Tunings have Kyoto Cabinet's names and defaults, which depend on the type. Before each:
- * the types that have it, whether a database keeps it, and its bit in "opts".
+ * Tunings have Kyoto Cabinet's names and defaults, which depend on the type. Each row
+ * contains the types that have it, whether a database keeps it, and its bit in "opts".
  */
 #define OPTIONS(X) \
 	X(TYPE, 0, false, 0, CHOICE, "type", "tree", \

@@ -134,8 +134,8 @@ del(struct nb_session *session, struct nb_slice key)
 /*
  * PlantDB writes the root, first and last page numbers only if the number of records or
  * pages differs from the last written one. A removal that empties a page, followed by a put,
- * restores that number. An abort would then read a page that no longer exists. kcdbsync()
- * makes PlantDB write the page numbers.
+ * restores that number. An abort would then read a deleted page. kcdbsync() makes PlantDB
+ * write the page numbers.
  */
 static int
 save_root(struct nb_db *db)

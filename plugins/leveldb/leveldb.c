@@ -317,7 +317,7 @@ is_compaction_due(struct nb_db *db)
 	return is_due;
 }
 
-/* Compaction first writes the memtable, whatever the range is, and waits for it. */
+/* For any range, LevelDB first writes the memtable and waits for it. */
 static int
 compact(struct nb_db *db, const char *from, const char *to)
 {

@@ -63,7 +63,7 @@ keys_of_table(const struct nb_db *db, const struct nb_step *steps, size_t count,
 	return keys;
 }
 
-/** Number of commands for so many keys. */
+/** Number of commands for a number of keys. */
 static size_t
 lists_of(size_t keys)
 {

@@ -8,7 +8,7 @@ enum {
 	KEY_SIZE_MAX = 3072, /* of an InnoDB index */
 	SIZES = 9,           /* of lists: 1, 2, 4, ... 256 keys or rows */
 	LIST_MAX = 1 << (SIZES - 1),
-	JOINED = 16 /* lists of at least so many keys may be joined */
+	JOINED = 16 /* minimum number of keys for a join */
 };
 
 /* The bits of a scan's statement. */
@@ -51,7 +51,7 @@ schema_make(struct sql_table *table, const struct nb_table *of, const char *data
 bool
 schema_define(struct buffer *text, const struct nb_table *of, uint64_t key_size);
 
-/** Whether a list of so many keys is a join. If so, NULL keys fill it up. */
+/** Whether a list of `keys` keys is a join. If so, NULL keys fill it up. */
 bool
 schema_joins(const struct nb_table *of, size_t keys);
 

@@ -2,7 +2,7 @@
 /*
  * The continuum of libmemcached with MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED and equal weights,
  * which other clients call libketama-compatible. For each server, the MD5 hashes of
- * "HOST:PORT-N", N from 0 to 39, give four points each on a circle of 32-bit numbers; port
+ * "HOST:PORT-N", N from 0 to 39, give four points each on a circle of 32-bit numbers. Port
  * 11211 is omitted. A key belongs to the server of the first point at or after its MD5.
  * (libmemcached, hosts.cc, update_continuum.)
  *

@@ -5,11 +5,11 @@
  *
  * The map (versions.h) is a skip list under one read-write lock. No session holds the lock
  * outside a call. Allocations, which can fail, precede all changes, so a batch is atomic.
- * txn.c contains transactions and execute, scan.c the scans. get lends a copy in the
+ * txn.c contains transactions and execute, scan.c the scans. A get lends a copy in the
  * session's memory, so a loan survives the writes of other sessions.
  *
- * As a measured engine it is a simple baseline: a lookup has a cache miss in nearly each of
- * its ~2 log2(n) comparisons, and all sessions write to the cache line of the lock.
+ * As a measured engine it is a simple baseline. A lookup has a cache miss in nearly each of
+ * its ~2 log2(n) comparisons. All sessions write to the cache line of the lock.
  */
 #include "internal.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Scans. Each sees one version of the data: the snapshot of its transaction, or its own. It
- * holds no lock between two records and lends records in place: a version that the snapshot
- * can see neither changes nor disappears.
+ * holds no lock between two records. It lends records in place, because a version that the
+ * snapshot can see neither changes nor disappears.
  *
  * A scan merges the database and the transaction's own writes, both in order. If both
  * contain a key, it returns the transaction's record.

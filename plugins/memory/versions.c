@@ -4,11 +4,11 @@
  * snapshot with stamp s reads the newest version of each key whose stamp is at most s.
  *
  * A superseded version joins the queue `retired`, which is thus in the order of the
- * successors' stamps. Snapshots older than its successor need a version, so it can be freed
- * when the oldest open snapshot is not older: from the front of the queue, in order. A
- * version between two open snapshots stays longer than necessary; this is the cost of a
- * queue instead of a search. A tombstone is freed together with its previous version, unless
- * a later version has replaced it.
+ * successors' stamps. Only snapshots older than its successor need a version. So it can be
+ * freed when the oldest open snapshot is not older. Versions are freed in order, from the
+ * front of the queue. A version between two open snapshots stays longer than necessary; this
+ * is the cost of a queue instead of a search. A tombstone is freed together with its
+ * previous version, unless a later version has replaced it.
  *
  * Without an open snapshot the queue is empty, and a write frees the version that it
  * replaces.

@@ -2,14 +2,14 @@
 /*
  * The engine that does nothing: every verb returns at once, so a run measures mininb itself.
  *
- * get always lends the same bytes, in the size that the host announced. open writes them, so
- * they are real pages, and they stay in the CPU cache: no engine that reads its value from
- * memory can be as fast. No verb writes shared memory. It has no scan, because it has no key
- * to lend.
+ * Each get lends the same bytes, in the size that the host announced. They are written at
+ * open, so they are real pages, and they stay in the CPU cache. An engine that reads its
+ * value from memory cannot be as fast. No verb writes shared memory. It has no scan, because
+ * it has no key to lend.
  *
  * A session keeps requests in flight in a ring. Two options affect them:
  *
- * - `delay`: minimum time from the submit of a request to its completion. reap sleeps for
+ * - `delay`: minimum time from the submit of a request to its completion. A reap sleeps for
  *   most of a long wait and spins for the rest.
  * - `reorder` = n: consecutive requests are shuffled in groups of n + 1, so each is at most
  *   n places early or late. The same calls give the same order.

@@ -2,8 +2,8 @@
 /*
  * Steps as statements.
  *
- * - A step that cannot be executed (a too long key, a value that does not fit its columns)
- *   is detected before any part of its operation is sent.
+ * - A step that cannot be executed is detected before any part of its operation is sent.
+ *   Examples are a too long key and a value that does not fit its columns.
  * - If all steps are gets, they become one statement for each table. This takes half the
  *   time of a statement for each get.
  * - Outside begin..commit, an execute sets its isolation with a first statement, and its

@@ -11,8 +11,8 @@
  *   pipeline sends such requests again, in order. A transaction is refused while its
  *   commands are queued; EXEC only reports the abort.
  *
- * Updating the map on ASK would make numbers wrong: it would send all keys of a slot to a
- * node that has only some of them, and each of the others would be redirected back.
+ * Updating the map on ASK would make numbers wrong. It would send all keys of a slot to a
+ * node that has only some of them. Requests for the other keys would be redirected back.
  */
 #include "redis.h"
 

@@ -4,8 +4,8 @@
  * before anything is written.
  *
  * - The data belongs to mininb if the key MARKER_KEY exists. Its value contains the server's
- *   number and the number of servers: in another order, servers would lack the requested
- *   keys. A cluster has one marker, which moves with its slot.
+ *   number and the number of servers. If the servers were given in another order, they would
+ *   lack the requested keys. A cluster has one marker, which moves with its slot.
  * - A server that answers LOADING is still reading its data, and a new cluster does not yet
  *   serve its slots. open waits for both.
  */

@@ -116,7 +116,10 @@ connection_order(struct stream *stream, struct call *call, uint64_t timeout_ns,
 int
 connection_hello(struct stream *stream, const struct nb_db *db);
 
-/** Load the scripts into the server. If it cannot run them, db->merge_sha remains "". */
+/**
+ * Load the scripts into the server. Returns NB_NOT_FOUND if it cannot run them;
+ * db->merge_sha then remains "".
+ */
 int
 connection_load_scripts(struct stream *stream, struct nb_db *db);
 

@@ -9,8 +9,8 @@
  * - With assertions, as in Debian's library, a failed write to the file LOG ends the
  *   process. So LOG is kept short, and open first checks for a full disk.
  * - rocksdb_compact_range() returns nothing and does not wait for the compactions that its
- *   own output requires. flush waits for them with properties, and checks the number of
- *   background errors.
+ *   own output requires. So flush waits for them with properties. It also checks the number
+ *   of background errors.
  * - rocksdb_close() cannot fail. With the log off it writes the memtable, so the plugin
  *   flushes before and gets the error.
  */
@@ -113,7 +113,7 @@ add_up(uint64_t sum, const char *const *operands, int count, unsigned char *is_d
 }
 
 /*
- * A value that does not have 8 bytes is kept, with a warning. merge itself reads nothing,
+ * A value that does not have 8 bytes is kept, with a warning. The verb merge reads nothing,
  * and a failing operator would leave a database that neither flushes nor opens. RocksDB's
  * uint64add treats such a value as 0.
  */

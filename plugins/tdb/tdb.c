@@ -90,8 +90,8 @@ log_keep(struct tdb_context *tdb, enum tdb_debug_level level, const char *fmt, .
 }
 
 /*
- * `text` is tdb's or the system's. tdb's code may come from an earlier step, so the message
- * of the logging function follows, and errno, which each write clears first.
+ * `text` is tdb's or the system's. The error code of tdb may come from an earlier step. So
+ * the message of the logging function follows, and errno, which each write clears first.
  */
 static int
 failure(struct nb_db *db, const char *call, const char *text)
@@ -180,8 +180,9 @@ open_tdb(struct nb_db *db, const struct nb_open_args *args, const char *file, in
 
 /*
  * At 'commit' a database is created under another name and renamed when it is durable. The
- * transaction in between allocates the area for data that transactions overwrite: tdb writes
- * the area's address into the file header before the file's new size is durable.
+ * transaction in between allocates the area for data that transactions overwrite. Otherwise
+ * tdb would write the area's address into the file header before the file's new size is
+ * durable.
  */
 static int
 make_aside(struct nb_db *db, const struct nb_open_args *args, const char *file)

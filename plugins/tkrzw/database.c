@@ -3,10 +3,10 @@
  * A Tkrzw database as a whole: opening, closing, flushing and counters.
  *
  * - 'commit' is Tkrzw's ACID mode: records are only appended, and
- *   tkrzw_dbm_synchronize(hard) follows each write. This leaves a header on the disk that
- *   says "closed", so after power loss Tkrzw would not look for partial records. A marker
- *   file beside the database shows that it is open. An open that finds the marker restores
- *   the last synchronization.
+ *   tkrzw_dbm_synchronize(hard) follows each write. This leaves a header on the disk with
+ *   the state "closed", so after power loss Tkrzw would not look for partial records. A
+ *   marker file beside the database shows that it is open. An open that finds the marker
+ *   restores the last synchronization.
  * - Tkrzw writes the header of a new file last, and cannot open a file without one. So a
  *   database is created under another name and renamed.
  */

@@ -409,7 +409,7 @@ static const struct counter {
 	{"LOCKTREE_TIMEOUT_COUNT", "lock_timeouts", "timeouts", NB_STAT_COUNTER},
 };
 
-/* The library always fills its entire table of some 400 rows. */
+/* The library always fills its entire table: some 400 rows, whose values it sums up first. */
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {

@@ -10,8 +10,9 @@
  * - The hash table's locks are enabled for several sessions. The tree's locks do not protect
  *   it. Readers, which share the lock, record their path, and a later split of a page
  *   follows it. So the tree has one session, which borrows values from its cache.
- * - The first xmsiz bytes of the file are mapped, where a full disk causes SIGBUS. open
- *   checks that they fit, but does not reserve them, so that filling the file is measured.
+ * - The first xmsiz bytes of the file are mapped, where a full disk causes SIGBUS. The
+ *   plugin checks at open that they fit, but does not reserve them. So filling the file is
+ *   measured.
  * - Tokyo Cabinet treats a failed pwrite(2) as done. The file then has a hole, or is too
  *   short for its records; flush and close check this.
  */

@@ -6,7 +6,7 @@
  *   returns: durability 'process'. If transaction_sync were disabled, records would wait in
  *   memory for up to 50 ms. 'periodic' adds regular checkpoints, which sync the log and all
  *   files. 'commit' is method=dsync. With fsync, a commit that switches to the next log file
- *   syncs only that file, and returns before another thread has synced the previous one
+ *   syncs only that file. It returns before another thread has synced the previous one
  *   (__wt_log_release, 3.2.1).
  * - With the log off ('none'), WiredTiger ignores a log that a crash has left, so the plugin
  *   recovers it first. A recovery also ignores the log after a checkpoint of a run without

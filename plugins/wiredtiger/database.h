@@ -9,7 +9,7 @@
 
 #include <wiredtiger.h>
 
-/** Of kept messages and lists. */
+/** Size of kept messages and lists. */
 enum { TEXT_SIZE = 512 };
 
 /* Options without a default belong to the table, which keeps them from its creation. */

@@ -170,7 +170,7 @@ begin(struct nb_session *session, uint32_t flags)
 	return begin_at(session, "isolation=snapshot");
 }
 
-/* The transaction is over, whatever commit_transaction() returns. */
+/* The transaction is over for any result of commit_transaction(). */
 static int
 commit(struct nb_session *session)
 {
