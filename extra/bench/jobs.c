@@ -3,7 +3,7 @@
  * Measures the cost of mixed workloads: making an operation, and the complete loop of a job
  * on the null engine. They are compared with a bare loop with the minimum: two stamps, the
  * indirect call, one histogram increment, always on one key. Workloads with reads only are
- * also compared with a loop by hand, which does the same on the keys of the job and makes
+ * also compared with a loop by hand. It does the same on the keys of the job, and makes
  * each key when it needs it.
  *
  * Each is measured in new processes, in turn (fresh.h): 16-byte keys, 100-byte values, a

@@ -138,9 +138,9 @@ check_in(const struct nb_check_args *args, size_t index)
 }
 
 /**
- * An engine that prints breaks the promise about printing. If that check does not reproduce
- * it (a complaint about a key that is too long, for example), the promise during which it
- * printed is broken.
+ * An engine that prints breaks the promise about printing. If that promise's check does not
+ * reproduce the output (for example a complaint about a key that is too long), the checked
+ * promise is broken.
  */
 static int
 judge_prints(const struct nb_check_args *args)

@@ -10,8 +10,8 @@
  * with the original sequence.
  *
  * Each sequence runs in its own process, a child of one that has never opened the engine.
- * So state that an engine keeps in its process, such as a counter, is the same each time,
- * and a sequence that crashes can be shrunk like any other.
+ * So state that an engine keeps in its process, such as a counter, is the same each time. A
+ * sequence that crashes can be shrunk like any other.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,22 +4,22 @@
 /**
  * Declarations shared by the parts of a crash test.
  *
- *     stream.c    the operations: operation i of a session is a function of (seed, i)
- *     child.c     the process that writes until it is ended, and the memory shared with it
- *     oracle.c    the expected contents, and the comparison with what was found
- *     oracle_cut.c   after how many operations each key is as it was found
- *     inspect.c   opens a database after a crash and reads it
- *     kill.c      rounds of NB_CRASH_KILL
- *     step.c      ends a process at a counted moment
- *     keep.c      writes and reads a finding that can be repeated
- *     recorder.c  preloaded: records the calls that change files (syscall_log.h)
+ *     stream.c       the operations: operation i of a session is a function of (seed, i)
+ *     child.c        the writing process, and the memory shared with it
+ *     oracle.c       the expected contents, and the comparison with the contents found
+ *     oracle_cut.c   the number of operations that explains the contents found
+ *     inspect.c      opens a database after a crash and reads it
+ *     kill.c         rounds of NB_CRASH_KILL
+ *     step.c         kills a process at a counted moment
+ *     keep.c         writes and reads a finding that can be repeated
+ *     recorder.c     preloaded: records the calls that change files (syscall_log.h)
  *     syscall_log.c  validates a recording
- *     image.c     makes the files that a power loss may leave, from a recording
- *     power.c     rounds of NB_CRASH_POWER
+ *     image.c        computes from a recording the files that a power loss may leave
+ *     power.c        rounds of NB_CRASH_POWER
  *
- * A chain is one database and everything written to it since it was new, over several rounds.
- * The operations of a session are numbered through a chain, so a number identifies one
- * operation: an operation begun in round k is never begun again in round k + 1.
+ * A chain is one database and everything written to it since it was new, over several
+ * rounds. The operations of a session are numbered through a chain, so a number identifies
+ * one operation: an operation begun in round k is never begun again in round k + 1.
  */
 #include <stdbool.h>
 #include <sys/types.h>
@@ -126,8 +126,10 @@ size_t
 crash_value_make(
 	unsigned char *value, const struct crash_plan *plan, uint32_t session, uint64_t write);
 
-/** The write whose complete value these bytes are; 0: no value that identifies its write. The
- * write may be one that was never done, or of another key. */
+/**
+ * Find the write that made a complete value; 0: the bytes do not identify a write. The
+ * write may belong to another key, or may never have been executed.
+ */
 uint64_t
 crash_value_read(const struct crash_plan *plan, struct nb_slice value, uint32_t *session);
 
@@ -370,10 +372,10 @@ crash_open_args(const struct crash_subject *subject, const char *path, uint32_t 
 	uint32_t flags);
 
 /**
- * Open, in a separate process, the database that a crash at `moment` left in `path`, and
- * compare it with `state`, the state before the round. If it opened, *state becomes the
- * contents found, and state->start the number of operations begun. NB_FAIL,
- * NB_ERR_INTERRUPTED: not the engine's fault.
+ * Open the database that a crash at `moment` left in `path`, in a separate process. Compare
+ * it with `state`, the state before the round. If it opened, *state becomes the contents
+ * found, and state->start the number of operations begun. NB_FAIL, NB_ERR_INTERRUPTED: not
+ * the engine's fault.
  */
 NB_MUST_CHECK int
 crash_inspect(struct crash_report *out, const struct crash_subject *subject,

@@ -4,8 +4,8 @@
 /**
  * Internals of an image.
  *
- *     image.c        cuts a recording into pages, and makes a state
- *     image_choose.c what is durable, and which other changes are there
+ *     image.c        splits a recording into pages, and computes a state
+ *     image_choose.c the durable changes, and the choice of the others
  *     image_stakes.c the moments at which much can be lost
  *     image_names.c  the names of a state
  *     image_files.c  files on disk: reads the base, writes and compares a state
@@ -55,7 +55,7 @@ struct image_file {
 	uint32_t covers;
 	uint64_t size;
 	uint64_t full; /* the size without losses */
-	/* pending data has no blocks from here on, because a truncate is lost */
+	/* pending data from here on has no blocks, because a truncate is lost */
 	uint64_t blocked;
 	uint64_t low, high; /* used while a file is drawn: its first and last pending page */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rounds of SIGKILL. A block is eight rounds on one database, so that old data can be lost,
- * too, and a crash meets the result of the previous recovery. The next block has a new
- * database, so that its creation is tested as well. So does the round after a finding.
+ * Rounds of SIGKILL. A block is eight rounds on one database. So old data can be lost, too,
+ * and a crash meets the result of the previous recovery. The next block has a new database,
+ * so that its creation is tested as well. So does the round after a finding.
  *
  * The moment. Most rounds wait for a number of operations, drawn so that each power of ten
  * is equally likely: the first ten operations on a file can break as much as the last
@@ -345,7 +345,7 @@ try_engine(struct kills *kills)
 					 kills->run->args->engine->name, text);
 }
 
-/** Report a writer that failed by itself, on a database after an earlier crash. */
+/** Report a writer that failed without a kill, on a database after an earlier crash. */
 static int
 judge_writer(struct kills *kills, struct crash_report *report, const char *text)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Files that change without a call: through a shared mapping, or by internal writes of the
- * C library for a stream. The recorder maps each of them itself, which shows the same pages
- * of the page cache, and compares it page by page with a copy of the previous contents. So
- * the engine's own mappings do not matter.
+ * C library for a stream. The recorder maps each of them, too, and so sees the same pages
+ * of the page cache. It compares them with a copy of the previous contents. So the engine's
+ * own mappings do not matter.
  *
  * Rejected: write protection with SIGSEGV. It would see each store, but takes a signal from
  * the engine, and makes the kernel's own stores into such a page fail with EFAULT. Also

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Candlesticks. The box spans the lower to the upper quartile of the threads' rates, the
- * whiskers reach to the slowest and the fastest thread, and the line in the box is the
- * median. A quartile between two threads is interpolated linearly (type 7 of Hyndman and
- * Fan 1996, the default of R and of Masstree).
+ * Candlesticks of the threads' rates. The box spans the lower to the upper quartile, the
+ * whiskers reach to the slowest and the fastest thread, and the line is the median. A
+ * quartile between two threads is interpolated linearly (type 7 of Hyndman and Fan 1996,
+ * the default of R and of Masstree).
  */
 #include "report/boxplot.h"
 

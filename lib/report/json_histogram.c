@@ -3,10 +3,11 @@
  * A histogram as JSON and back.
  *
  * HdrHistogram's V2 has only the counts of the buckets. It lacks minimum, maximum and sum,
- * which are exact here, and the number of values below each bound of the classic table that
- * lies inside a bucket. So these are written beside it. A file may have been edited, so
- * they must be consistent with the buckets: otherwise figures of one report would
- * contradict each other. The sum is not checked, because some histograms have none.
+ * which are exact here. It also lacks the number of values below each bound of the classic
+ * table that lies inside a bucket. So these are written as additional members. A file may
+ * have been edited, so they must be consistent with the buckets: otherwise figures of one
+ * report would contradict each other. The sum is not checked, because some histograms have
+ * none.
  */
 #include <stdio.h>
 #include <string.h>

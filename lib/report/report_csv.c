@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results as one table for programs. It has a row for each kind of operation of each group,
- * with service and with response times, and for all kinds of a group together. Further rows
+ * Results as one table for programs. Each kind of operation of each group has a row for
+ * service and one for response times; so have all kinds of a group together. Further rows
  * show how late the harness was, and the hiccups of the machine. A run without a result has
  * one row, which shows how it ended.
  *

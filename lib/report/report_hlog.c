@@ -147,7 +147,7 @@ write_record(const struct nb_results *results, size_t index, struct log *log)
 	return rc;
 }
 
-/** Write the start of the first run; without a run there are no times. */
+/** Write the start time of the first run, unless no record has a run. */
 static void
 write_head(const struct nb_results *results, struct log *log)
 {

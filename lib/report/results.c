@@ -284,7 +284,7 @@ nb_results_append(struct nb_results *into, struct nb_results *from)
 {
 	size_t first = into->count;
 	set_apart(into, from);
-	/* a list with another result beside it is no longer a list of engines */
+	/* after adding another result, it is not a list of engines any more */
 	into->list_count = into->count == 0 ? from->list_count : 0;
 	struct record *grown = realloc(
 		into->records, (into->count + from->count + 1) * sizeof(*into->records));

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Times in which a run stood still or was slow, found in its pulses.
+ * Finds stalls: times in which a run stood still or was slow. It examines the run's pulses.
  *
  * A gap is a time in which no operation ended: more than 60 ms, and longer than twenty
- * operations take at the median rate, so that chance rarely makes one (one in e^20 of random
- * arrivals). The workers' stamps have the exact length of the longest gaps; the others are rows
- * of more than three pulses without an operation. A slow stretch is at least 100 ms in which the
- * rate is below half of the median. The rate at a pulse is that of a window around it that holds
- * 40 operations at the mean rate and at least 100 ms: of random arrivals one window in some 5000
- * is below half, and an engine with long operations does not get stalls from them.
+ * operations take at the median rate. So chance rarely makes one (one in e^20 of random
+ * arrivals). The workers' stamps have the exact length of the longest gaps. Other gaps are
+ * more than three consecutive pulses without an operation.
  *
- * The median is of blocks of pulses that hold 20 operations at the mean rate. Stalls would lower
- * the mean itself.
+ * A slow stretch is at least 100 ms in which the rate is below half of the median. The rate
+ * at a pulse is that of a window around it, with at least 100 ms and 40 operations at the
+ * mean rate. With random arrivals, one window in some 5000 is below half. An engine with
+ * long operations does not get stalls from such windows.
+ *
+ * The median is computed over blocks of pulses that have 20 operations at the mean rate.
+ * Stalls would lower the mean itself.
  *
  * Warm-ups are left out, and the end of a phase after the first thread has finished. With a
- * constant rate, a low rate of operations is what was asked for, so only gaps are reported. With
- * a rate that changes, or the times of a trace, nothing is reported, unless other groups run in
- * a closed loop beside it.
+ * constant rate, a low rate of operations was requested, so only gaps are reported. With a
+ * changing rate, or the times of a trace, nothing is reported, unless other groups run in a
+ * closed loop in parallel.
  *
- * The cause is a guess by coincidence: the engine's counters that grew most out of proportion
- * during the stall, compared with the whole phase. Samples are coarser than stalls, so a cause
- * may have happened shortly before or after. If no counter of the engine is unusual, the
- * system's counts are used: storage, memory, CPU that was taken away.
+ * The cause is a guess by coincidence: the engine's counters that grew most out of
+ * proportion during the stall, compared with the whole phase. Samples are coarser than
+ * stalls, so a cause may have happened shortly before or after. If no counter of the engine
+ * is unusual, the system's counts are used: storage, memory, CPU time taken by others.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -35,7 +37,7 @@
 
 enum {
 	PULSES_LEAST = 10, /* with fewer pulses there is no result */
-	GAP_PULSES = 3,    /* a gap is longer */
+	GAP_PULSES = 3,    /* a gap has more pulses */
 	GAP_OPS = 20,
 	BLOCK_OPS = 20,
 	WINDOW_OPS = 40,

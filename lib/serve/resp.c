@@ -3,7 +3,7 @@
  * Parses requests of RESP2 in place.
  *
  * A request may arrive in any number of pieces. The parsed part of an incomplete request is
- * not parsed again until the request is complete, so a client that sends byte by byte costs
+ * not parsed again until the request is complete. So a client that sends byte by byte costs
  * no more than its bytes. A complete request is then parsed once more from its beginning,
  * to find its words.
  */

@@ -301,7 +301,7 @@ emit_waits(const struct server *server, struct errand *errand)
 	emit_stat(errand, "serve_waits_slept", "waits", NB_STAT_COUNTER, slept);
 }
 
-/** Create a database that is a directory anew. */
+/** Remove and create again a database that is a directory. */
 static int
 reset(struct server *server)
 {
