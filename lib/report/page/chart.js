@@ -100,7 +100,7 @@ function drawHeat(u, heat) {
 	u.ctx.globalAlpha = 1;
 }
 
-/* Dots on a line, the first line's with their values: [{x, y, name}]. */
+/* Draw dots on each line; those of the first line have labels: [{x, y, name}]. */
 function drawMarks(u, chart) {
 	const ratio = window.devicePixelRatio || 1;
 	u.ctx.save();
@@ -129,7 +129,7 @@ function latest(values) {
 	return null;
 }
 
-/* Until the chart is hovered the legend shows the latest value. */
+/* The legend shows the latest value unless the mouse is over the chart. */
 function legendValue(chart, format) {
 	return (u, value, series, index) => {
 		const shown = index === null || index === undefined ? latest(u.data[series]) : value;
@@ -204,7 +204,7 @@ function rangeOf(chart) {
 	};
 }
 
-/* The x axis reaches from x.min to x.max unless it is zoomed: points without values there. */
+/* Add points without values at x.min and x.max, so that the unzoomed x axis spans both. */
 function padded(chart) {
 	const {min, max} = chart.x, xs = chart.xs;
 	const before = min < xs[0] ? [min] : [], after = max > xs[xs.length - 1] ? [max] : [];
@@ -254,11 +254,11 @@ function bandLegend(chart) {
 	return chart.small || list.length === 0 ? null : el('ul.legend', list);
 }
 
-/* A chart whose members are all there; null if no line has a value. */
 function hasPoints(chart) {
 	return chart.lines.some(line => line.ys.some(y => y !== null && y > (chart.y.log ? 0 : -1)));
 }
 
+/* The figure of a chart; null if all its members are present and no line has a value. */
 function figureOf(chart) {
 	if (!chart.load && !hasPoints(chart))
 		return null;
@@ -313,7 +313,7 @@ function resize() {
 	});
 }
 
-/* ---- rows of dots or bars, in HTML: names beside an axis ---- */
+/* ---- rows of dots or bars, in HTML, with names beside an axis ---- */
 
 function position(axis, value) {
 	const at = axis.log ? Math.log(value / axis.min) / Math.log(axis.max / axis.min)
@@ -321,7 +321,7 @@ function position(axis, value) {
 	return (100 * Math.min(1, Math.max(0, at))).toFixed(2) + '%';
 }
 
-/* An axis that holds all values, from 0 if it is not logarithmic. */
+/* An axis that contains all values, from 0 unless it is logarithmic. */
 function axisAround(values, unit, log) {
 	const real = values.filter(value => value > 0);
 	return real.length === 0 ? null : {unit: unit, log: log, min: log ? Math.min(...real) / 1.15 : 0,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results side by side, and the tables of a comparison. Ratios, intervals and verdicts are
- * C's; a dot of a run stands at its value divided by the median of the base.
+ * Results side by side, and the tables of a comparison. C computes ratios, intervals and
+ * verdicts. The dot of a run is at its value divided by the median of the base.
  */
 const ROWS_DRAWN = 32, THROUGHPUT_BINS = 60;
 
@@ -57,7 +57,7 @@ function forest(metric) {
 		[['run', 'a run'], ['ratio', 'ratio and its interval']]);
 }
 
-/* For each phase the figures of the verdict. */
+/* For each phase, the figures of the verdict. */
 function forests() {
 	const drawn = ['throughput', ...HEADLINE];
 	return comparison.comparisons.map(work => [el('h3', workTitle(work)), el('div.grid.two',
@@ -129,7 +129,7 @@ function sampleOf(contestant, name) {
 	return metric && index >= 0 && contestant.runs.length > 1 ? metric.samples[index] : null;
 }
 
-/* The median over the runs where C compared them, else the value of the run that is shown. */
+/* The median over the runs if C compared them, else the value of the shown run. */
 function typical(contestant, name, own) {
 	const sample = sampleOf(contestant, name);
 	return sample ? sample.median : own;
@@ -240,7 +240,7 @@ function phase(action, list, failed) {
 		list.length > MAX_LINES ? el('p.hint', `The first ${MAX_LINES} of ${list.length} are drawn.`) : null];
 }
 
-/* Phase by phase: different actions are never ranked against each other. */
+/* One table for each phase, because different actions are never ranked against each other. */
 function sideBySide() {
 	const failed = results.filter(result => !result.isMeasured), list = contestants();
 	const names = actions().length > 0 ? actions() : [''];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What C embedded: `file` is the result file, `figures` what only C computes and knows, `comparison` and
- * `baseline` what compare --format=json prints, or null. A result has its figures as `own`.
+ * The data that C embedded: `file` is the result file, `figures` has values that only C
+ * computes, `comparison` and `baseline` are the output of compare --format=json, or null.
+ * The figures of a result are in its member `own`.
  */
 function embedded(id) {
 	const element = document.getElementById(id);
@@ -11,16 +12,16 @@ function embedded(id) {
 const file = embedded('results'), figures = embedded('figures');
 const comparison = embedded('comparison'), baseline = embedded('baseline');
 const results = file.results;
-/* Names of percentiles and "max" from the table of metrics, and those that stand in a verdict. */
+/* Names of percentiles and "max" from the table of metrics, and those used in verdicts. */
 const TIMES = Object.keys(figures.terms).filter(name => /^(p[0-9.]+|max)$/.test(name));
 const HEADLINE = ['p50', 'p99', 'p99.9'];
 
-/* The time that a histogram has under such a name. */
+/* The time with such a name in a histogram. */
 function timeAt(histogram, name) {
 	return histogram[name.replace('.', '') + '_ns'];
 }
 
-/* Lists that a result does not have are empty here. */
+/* Replace missing lists of a result by empty ones. */
 function fillLists(object, ...names) {
 	names.forEach(name => object[name] = object[name] || []);
 }
@@ -50,26 +51,26 @@ function engineOf(result) {
 	return result.name || result.driver;
 }
 
-/* What two results have in common that are runs of the same thing. */
+/* A key that is equal for runs of the same thing. */
 function kindOf(result) {
 	const plugin = result.isMeasured && result.engine.path || '';
 	return JSON.stringify([result.action, result.label, engineOf(result), plugin]);
 }
 
-/* Another build of the same engine has another plugin. */
+/* Whether another build of the same engine occurs: its plugin has another path. */
 function hasTwin(result) {
 	return results.some(other => other.isMeasured && result.isMeasured &&
 		other.own.title === result.own.title && other.engine.path && result.engine.path &&
 		other.engine.path !== result.engine.path);
 }
 
-/* The engine with its action or label where these differ; names all runs of one kind. */
+/* The engine, with its action or label if these differ; names all runs of one kind. */
 function groupTitle(result) {
 	const plugin = hasTwin(result) ? ' ' + result.engine.path.split('/').pop() : '';
 	return clean(result.own.title + plugin);
 }
 
-/* The same for one run: with its number among several. */
+/* The title of one run: with its number if there are several. */
 function titleOf(result) {
 	const same = results.filter(other => groupTitle(other) === groupTitle(result));
 	const number = result.block || (same.length > 1 ? same.indexOf(result) + 1 : 0);
@@ -77,12 +78,12 @@ function titleOf(result) {
 		(result.is_merged > 0 ? ` (${result.is_merged} runs merged)` : '');
 }
 
-/* The run that stands for its repetitions, as results_pick() chooses it. */
+/* The run that represents the repetitions, chosen like results_pick(). */
 function medianRun(runs) {
 	return [...runs].sort((one, other) => one.throughput_ops_s - other.throughput_ops_s)[(runs.length - 1) >> 1];
 }
 
-/* Runs of one kind together: {title, runs, shown}, in the order of the command line. */
+/* Runs grouped by kind: {title, runs, shown}, in the order of the command line. */
 function contestants() {
 	const kinds = new Map();
 	results.filter(result => result.isMeasured).forEach(result => {
@@ -102,7 +103,10 @@ function hasRate(result) {
 	return result.job !== null && result.groups.some(group => group.is_paced);
 }
 
-/* Of all foreground operations: what a user waited where there was a rate, else the call. */
+/*
+ * The latencies of all foreground operations: response times with a rate, else service
+ * times.
+ */
 function latencyOf(result) {
 	return hasRate(result) && result.response && result.response.count > 0 ? result.response
 		: result.service;
@@ -116,7 +120,7 @@ function verifiedOf(result) {
 	return sum(result.groups.map(group => group.findings.verified));
 }
 
-/* Values that were wrong, stale or missing. */
+/* The number of values that were wrong, stale or missing. */
 function errorsOf(result) {
 	return sum(result.groups.flatMap(group => Object.entries(group.findings.verdicts)
 		.filter(([verdict]) => verdict !== 'good').map(([, count]) => count)));

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Elements of the page. Texts of others become text nodes, never markup. */
+/* Elements of the page. Untrusted texts become text nodes, never markup. */
 
-/* Characters that C's page_text() replaces too: controls, turns of direction, stray bytes. */
+/*
+ * Characters that C's page_text() replaces, too: controls, changes of direction, stray
+ * bytes.
+ */
 const unwanted = new RegExp('[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e' +
 	'\\u2066-\\u2069\\uef80-\\uefff\\ufffe\\uffff]', 'g');
 
@@ -26,7 +29,7 @@ function el(name, ...children) {
 	return append(element, children);
 }
 
-/* The same, which explains its text when pointed at, as `mininb explain` does. */
+/* The same with an explanation of the text as a tooltip, from `mininb explain`. */
 function named(name, text) {
 	const element = el(name, text);
 	element.title = figures.terms[text] || '';
@@ -45,7 +48,7 @@ function section(id, title, ...children) {
 	return element;
 }
 
-/* `fill` makes the content when it is opened for the first time. */
+/* `fill` creates the content when the element is opened for the first time. */
 function folded(summary, fill) {
 	const element = el('details', el('summary', summary));
 	element.fill = () => {
@@ -68,7 +71,7 @@ function openAll() {
 
 /* ---- tables ---- */
 
-/* A narrow screen shows each row as a card, with the column's title beside each value. */
+/* On a narrow screen each row is a card, with the column's title beside each value. */
 function cell(column, value) {
 	const element = value instanceof HTMLTableCellElement ? value
 		: el('td', value === null || value === undefined ? '' : value);
@@ -80,7 +83,7 @@ function cell(column, value) {
 	return element;
 }
 
-/* 'ops/s#' is a column of numbers. */
+/* A title 'ops/s#' marks a column of numbers. */
 function columnOf(title) {
 	return {title: title.replace('#', ''), number: title.endsWith('#')};
 }
@@ -103,7 +106,7 @@ function table(caption, titles, rows) {
 		el('tbody', body)));
 }
 
-/* Names and values; a value that is empty or not known has no row. */
+/* Names and values; an empty or unknown value has no row. */
 function facts(caption, pairs) {
 	const rows = pairs.filter(pair => pair[1] !== '' && pair[1] !== null && pair[1] !== undefined);
 	return el('div.table', el('table', el('caption', caption), el('tbody',

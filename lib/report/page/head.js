@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The top of the page: tiles, deltas to a baseline, what was done in words, notes. */
+/* The top of the page: tiles, deltas to a baseline, a summary in words, notes. */
 
 /* ---- deltas to the baseline, from C's comparison ---- */
 
@@ -15,7 +15,7 @@ function change(ratio) {
 	return (share > 0 ? '+' : share < 0 ? '\u2212' : '') + threeDigits(Math.abs(share)) + '\u00a0%';
 }
 
-/* Coloured where the difference is better or worse beyond chance, or cannot be tested. */
+/* Coloured if the difference is significantly better or worse, or if it cannot be tested. */
 function deltaClass(metric, pair) {
 	if (pair.verdict === 'better' || pair.verdict === 'worse')
 		return pair.verdict;
@@ -106,7 +106,7 @@ function foreground(result) {
 
 /* ---- notes ---- */
 
-/* All notes, those with the same text once: {text, id, weight, owners}. */
+/* All notes, equal texts merged: {text, id, weight, owners}. */
 function collectNotes() {
 	const notes = new Map();
 	results.filter(result => result.isMeasured).forEach(result => result.notes.forEach(note => {
@@ -117,7 +117,7 @@ function collectNotes() {
 	return [...notes.values()];
 }
 
-/* Notes of one kind are told together, but not those of engines, which can be of any kind. */
+/* Notes of one kind are shown together, except those of engines, which can have any meaning. */
 function kindsOfNotes(notes) {
 	const kinds = new Map();
 	notes.forEach(note => {
@@ -154,7 +154,7 @@ function notesSection() {
 	return element;
 }
 
-/* What ended badly stands above all figures. */
+/* Failures are shown above all figures. */
 function failures() {
 	return results.filter(result => result.end !== '').map(result => el('p.warning',
 		el('strong', `${titleOf(result)} did not end well: `), result.end));
@@ -166,7 +166,7 @@ function warnings(texts) {
 	return texts.map(text => el('p.warning', el('strong', 'These cannot be ranked: '), text));
 }
 
-/* Where C compared nothing: several runs of one action that did different work. */
+/* Without a comparison by C: how several runs of one action differ. */
 function differences(action) {
 	const same = results.filter(it => it.isMeasured && it.action === action && !it.own.is_point);
 	const differ = member => new Set(same.map(it => it[member])).size > 1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * HdrHistogram's V2 log format, as lib/base/histogram_codec.c writes it: the counts of the
- * buckets with their runs of zeros, compressed, in base64. Percentiles follow
- * nb_histogram_percentile(): the upper end of the bucket, never above the exact maximum.
+ * Decodes HdrHistogram's V2 log format, as lib/base/histogram_codec.c writes it: the counts
+ * of the buckets with their runs of zeros, compressed, in base64. Percentiles are computed
+ * like nb_histogram_percentile(): the upper end of the bucket, never above the exact
+ * maximum.
  */
 const HALF_BUCKETS = 1024, OUTER_BYTES = 8, HEADER_BYTES = 40, SUPPORT = 10;
 
@@ -13,7 +14,7 @@ async function inflate(base64) {
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/* The ZigZag LEB128 numbers: counts, and below 0 how many buckets are empty. */
+/* The ZigZag LEB128 numbers: counts, or as negative numbers how many buckets are empty. */
 function* words(bytes) {
 	for (let at = HEADER_BYTES; at < bytes.length;) {
 		let value = 0, byte, size = 0;
@@ -30,7 +31,7 @@ function lowest(bucket) {
 	return {low: (bucket - shift * HALF_BUCKETS) * 2 ** shift, width: 2 ** shift};
 }
 
-/* [{low, high, count}], of those that are not empty. */
+/* The buckets that are not empty: [{low, high, count}]. */
 async function bucketsOf(histogram) {
 	const buckets = [];
 	let index = 0;
@@ -46,7 +47,7 @@ async function bucketsOf(histogram) {
 	return buckets;
 }
 
-/* A damaged one counts nothing, as if it were not there. */
+/* Decode a histogram; a damaged one is empty. */
 async function decode(histogram) {
 	const max = histogram.max_ns;
 	const buckets = await bucketsOf(histogram).catch(() => []);
@@ -64,7 +65,7 @@ function merged(histograms) {
 		buckets: [...counts.values()].sort((one, other) => one.low - other.low)};
 }
 
-/* x is 1 / (1 - share). null: fewer than ten values lie beyond. */
+/* The value at a percentile; x is 1 / (1 - share). null: fewer than ten values lie beyond. */
 function percentileAt(histogram, x) {
 	if (histogram.count < SUPPORT * Math.max(x, x / (x - 1)) * (1 - 1e-9) || x <= 1)
 		return null;

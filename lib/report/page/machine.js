@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How the figures came about: engine, options, machine, and the command to repeat them. */
+/* The conditions of the figures: engine, options, machine, and the command to repeat them. */
 const survives = {
 	none: 'kill -9 may lose writes', process: 'writes survive kill -9, not power loss',
 	periodic: 'power loss may take the last sync interval', commit: 'writes survive power loss'
@@ -66,7 +66,7 @@ function conditionsPart(result) {
 		machineFacts(result)));
 }
 
-/* ---- how it was asked for ---- */
+/* ---- the command ---- */
 
 function shellWord(word) {
 	return /^[\w\-./=:,+@%]+$/.test(word) ? word : `'${word.replace(/'/g, '\'\\\'\'')}'`;

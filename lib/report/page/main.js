@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The page: what came out first, then why it may be wrong, then all charts and tables. Charts
- * are drawn as they come into view; before printing all of them, in light colours.
+ * The page: results first, then the reasons why they may be wrong, then all charts and
+ * tables. Charts are drawn when they come into view. Before printing, all are drawn, in
+ * light colours.
  */
-const PAPER_WIDE = 680, PAPER_SMALL = 330; /* pixels, of A4 without its margins */
+const PAPER_WIDE = 680, PAPER_SMALL = 330; /* pixels on A4 without margins */
 const RESULTS_LOADED = 12;
 
 function pageParts() {
@@ -25,7 +26,7 @@ function watch() {
 	document.addEventListener('toggle', () => setTimeout(watchNew), true);
 }
 
-/* Paper needs light colours and the width of A4. What is not loaded yet stays empty. */
+/* Paper needs light colours and the width of A4. Charts that are not loaded yet stay empty. */
 function toPaper() {
 	document.documentElement.classList.add('paper');
 	openAll();
@@ -38,7 +39,7 @@ function fromPaper() {
 	remake();
 }
 
-/* Decodes all histograms first, which printing itself would not wait for. */
+/* Decode all histograms first, because printing would not wait for that. */
 async function drawAll() {
 	openAll();
 	await Promise.all(charts.map(make));
@@ -51,14 +52,14 @@ function addPrintButton() {
 	document.querySelector('header').append(button);
 }
 
-/* Loads what can be seen now, so that the browser's own printing has it. */
+/* Load everything visible, so that the browser's own print command includes it. */
 function loadSoon() {
 	const loadAll = () => charts.filter(it => it.figure.isConnected).forEach(make);
 	if (results.length <= RESULTS_LOADED)
 		(window.requestIdleCallback || setTimeout)(loadAll);
 }
 
-/* A link to a run inside a folded part opens it. */
+/* If a link leads to a run inside a folded part, open that part. */
 function openTarget() {
 	const target = document.getElementById(location.hash.slice(1));
 	if (target && target.classList.contains('result')) {

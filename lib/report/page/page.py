@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Files of a page as C: page.py OUTPUT FILE...
 
-Writes the table page_files of page.h. The bytes are numbers, since a C compiler need not take
-a string of more than 4095 characters. What could end the <script>, <style> or comment in which
-it stands, or is not plain ASCII, is refused.
+Writes the table page_files of page.h. The bytes are written as numbers, because a C compiler need
+not accept a string of more than 4095 characters. The script refuses a file that is not plain ASCII,
+or that could end the <script>, <style> or comment around it.
 """
 import os
 import sys
 
-# what ends the element in which a file stands
+# texts that end the element around a file
 ENDS = {'.js': [b'</script', b'<!--'], '.css': [b'</style'], '': [b'--']}
 
 

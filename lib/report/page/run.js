@@ -29,7 +29,10 @@ function groupsPart(result) {
 
 /* ---- latency by percentile ---- */
 
-/* Each line: an operation's service or response times, or the times of batches or checkpoints. */
+/*
+ * Histograms for the lines: the service or response times of operations, or of batches or
+ * checkpoints.
+ */
 function latenciesOf(result) {
 	const others = [['batch', result.measured.batch], ['checkpoint', result.measured.checkpoints]];
 	return [...result.groups.flatMap(group => group.operations.flatMap(operation =>
@@ -39,7 +42,7 @@ function latenciesOf(result) {
 	...others.filter(([, it]) => it && it.count > 0).map(([name, it]) => ({name: name, histogram: it}))];
 }
 
-/* Points of the axis 1 / (1 - share), evenly, and at those that have a name. */
+/* Points of the axis 1 / (1 - share): evenly spaced ones, and the named percentiles. */
 function percentileAxis(most) {
 	const points = Math.floor(Math.log10(most / SUPPORT) * STEPS_A_DECADE + 1e-9) + 1;
 	const xs = [...Array(points).keys()].map(i => 10 ** (i / STEPS_A_DECADE));
@@ -53,7 +56,10 @@ function marksOf(xs, line) {
 	}).filter(mark => mark.y);
 }
 
-/* Lines come from `linesOf(xs)`, since histograms are decoded when the chart comes into view. */
+/*
+ * `linesOf(xs)` returns the lines later, because histograms are decoded when the chart
+ * comes into view.
+ */
 function percentileChart(title, linesOf, most) {
 	const xs = percentileAxis(most);
 	return {title: title, xs: xs, lines: [], x: {name: 'percentile', unit: 'percentile', log: true,
@@ -149,7 +155,7 @@ function partsOf(result) {
 		serversPart(result), resourcesPart(result), layersPart(result), threadsPart(result), conditionsPart(result)];
 }
 
-/* The only result is open; of several each is folded, with its tiles above. */
+/* A single result is open. With several, each is folded, with its tiles above. */
 function runSection(contestant, result) {
 	const isOnly = results.length === 1, isMedian = contestant.runs.length > 1 && result === contestant.shown;
 	const element = section(result.id, titleOf(result), isMedian

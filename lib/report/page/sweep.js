@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a sweep found: latency over the offered rate, with the knee and the limit first. */
+/* The findings of a sweep: latency over the offered rate, with the knee and the limit first. */
 
 function sweepFinding(result) {
 	const sweep = result.sweep, knee = sweep.points[result.own.knee];
@@ -23,7 +23,7 @@ function sweepTiles(result) {
 			'points'));
 }
 
-/* A point whose queue grew is shaded half way to its neighbours. */
+/* If the queue grew at a point, shade the range half way to its neighbours. */
 function sweepBands(result, points) {
 	const xs = points.map(point => point.offered_ops_s), last = xs.length - 1;
 	const bands = points.flatMap((point, i) => !point.queue_grew ? [] : [{kind: 'overload',
@@ -36,7 +36,7 @@ function sweepBands(result, points) {
 	return bands;
 }
 
-/* uPlot takes ascending x only: of points with the same offered rate the last one counts. */
+/* uPlot needs ascending x: of points with the same offered rate, keep the last. */
 function ascending(points) {
 	const sorted = [...points].sort((one, other) => one.offered_ops_s - other.offered_ops_s);
 	return sorted.filter((point, i) => i + 1 === sorted.length ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Charts over the time of a run: throughput, groups, counters, latency, resources. All have
- * one time axis, one cursor, and the same bands: warm-up, stalls, borders of phases.
+ * one time axis, one cursor, and the same bands: warm-up, stalls, limits of phases.
  */
 const WIDE_POINTS = 600, SMALL_POINTS = 240, HEAT_COLUMNS = 160, HEAT_STEPS = 10, COUNTERS_DRAWN = 6;
 
@@ -9,7 +9,7 @@ function seconds(ns) {
 	return ns / 1e9;
 }
 
-/* ---- spans: neighbouring samples put together, with gaps between phases ---- */
+/* ---- spans: merged neighbouring samples, with gaps between phases ---- */
 
 function beginOf(sample) {
 	return Math.max(0, sample.end_ns - sample.duration_ns);
@@ -25,7 +25,7 @@ function spanOf(samples) {
 		seconds: end - begin};
 }
 
-/* At most `wanted` of them and the gaps, whose samples are empty. */
+/* At most `wanted` spans, and gaps as spans without samples. */
 function spansOf(samples, wanted) {
 	const every = Math.ceil(samples.length / wanted), spans = [];
 	let open = [];
@@ -52,7 +52,7 @@ function values(spans, read) {
 	return spans.map(span => span.samples.length > 0 && span.seconds > 0 ? read(span) : null);
 }
 
-/* ---- what all charts of a run share ---- */
+/* ---- common parts of the charts of a run ---- */
 
 function endOf(series) {
 	const ends = series.samples.length > 0 ? series.samples.map(sample => sample.end_ns)
@@ -60,7 +60,7 @@ function endOf(series) {
 	return seconds(Math.max(0, ...ends));
 }
 
-/* Samples of a warm-up that follow each other are one band. */
+/* Consecutive samples of a warm-up form one band. */
 function warmups(samples) {
 	const bands = [];
 	samples.forEach((sample, i) => {
@@ -101,7 +101,7 @@ function point(x, rates) {
 		isSpread: rates.length > 1};
 }
 
-/* The last pulse of a phase is cut off by its end and left out. */
+/* The last pulse of a phase is incomplete and is left out. */
 function pointsOfPulses(all) {
 	const every = Math.ceil(sum(all.map(it => it.ops.length)) / WIDE_POINTS);
 	return all.flatMap((pulses, i) => {
@@ -136,7 +136,7 @@ function throughputPoints(result) {
 		: series.samples.length > 0 ? pointsOfSamples(series.samples) : pointsOfIntervals(result.intervals);
 }
 
-/* x must ascend: a gap may stand where the phase before it ended. */
+/* x must ascend, but a gap may begin where the previous phase ended. */
 function ordered(points) {
 	return points.filter((it, i) => i === 0 || it.x > points[i - 1].x);
 }
@@ -150,8 +150,9 @@ function throughputChart(result) {
 }
 
 /*
- * A group has a line of its own where no other one of its phase does the same kinds of operations. Where
- * only a sample of these was timed, `scale` is how many each of the sample stands for.
+ * The line of a kind of operation: its group, if no other group of the phase executes that
+ * kind, else the kind. If only a sample was timed, `scale` is the number of operations for
+ * each timed one.
  */
 function ownerOf(result, phase, name) {
 	const owners = result.groups.filter(group => group.phase === phase &&
@@ -227,7 +228,7 @@ function variation(series, index) {
 const counterUnits = {bytes: ['bytes', 1], KiB: ['bytes', 1024], MiB: ['bytes', 1024 ** 2],
 	GiB: ['bytes', 1024 ** 3], ns: ['ns', 1], us: ['ns', 1e3], ms: ['ns', 1e6], s: ['ns', 1e9]};
 
-/* A growth is of the time since counters were last known. */
+/* A growth covers the time since the previous known counters. */
 function counterValues(spans, index, isGauge, scale) {
 	let grown = 0;
 	return spans.map(span => {
@@ -270,7 +271,7 @@ async function heatColumns(spans, isResponse) {
 		sample.latencies.filter(it => it.hdr && it.is_response === isResponse).map(decode))))));
 }
 
-/* Shades are logarithmic in the count, so that the few slow operations are seen. */
+/* Shades are logarithmic in the count, so that the few slow operations are visible. */
 function heatOf(spans, columns) {
 	const rowOf = bucket => bucket.low > 0 ? Math.floor(Math.log10(bucket.low) * HEAT_STEPS + 1e-9) : 0;
 	const counts = columns.map(column => {
@@ -306,13 +307,13 @@ function heatPart(result) {
 
 /* ---- resources ---- */
 
-/* A count that the system keeps, per second. */
+/* A count of the system, per second. */
 function counts(scale, ...fields) {
 	return fields.map(([name, field]) => [name, span => sum(span.samples.map(it => it.used[field] || 0)) *
 		scale / span.seconds]);
 }
 
-/* A level: the highest of the span. */
+/* A level: the maximum of the span. */
 function levels(...fields) {
 	return fields.map(([name, field]) => [name, span => Math.max(...span.samples.map(it => it.levels[field] || 0))]);
 }
@@ -347,7 +348,7 @@ const resources = [
 	{title: 'Cache misses', axis: 'per second', needs: 'cache', lines: counts(1, ['misses', 'cache_misses'])}
 ];
 
-/* Of private servers and their client. A sample of an old result has no servers. */
+/* Values of private servers and their client. Samples of old results have no servers. */
 function servers(scale, field) {
 	return span => scale * sum(span.samples.map(it => it.server ? it.server[field] : 0)) / span.seconds;
 }
@@ -364,7 +365,7 @@ const resourcesOfServers = [
 		['fetched', servers(1, 'storage_read_bytes')], ['dirtied', servers(1, 'storage_write_bytes')]]}
 ];
 
-/* null where it is not known, or stayed 0. */
+/* Draw a resource; null if it is unknown or always 0. */
 function resourceChart(result, spans, it) {
 	const isKnown = span => !it.needs || span.samples.every(sample => (sample.used.known || []).includes(it.needs));
 	const lines = it.lines.map(([name, read]) => ({name: name, ys: values(spans, span => isKnown(span)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 'use strict';
-/* Numbers as lib/base/units.c writes them. */
+/* Formats numbers like lib/base/units.c. */
 
-/* Rounds as round_to_3() does; toFixed() looks at more digits than the product has. */
+/* Round like round_to_3(); toFixed() uses more digits than the product has. */
 function fixed(value, digits) {
 	return Math.round(value * 10 ** digits) / 10 ** digits;
 }
@@ -56,7 +56,7 @@ const formats = {
 	text: String
 };
 
-/* '' for what is not known. */
+/* Format a value; '' if it is unknown. */
 function known(unit, value) {
 	return value ? formats[unit](value) : '';
 }
@@ -65,7 +65,7 @@ function percent(share, digits) {
 	return (100 * share).toFixed(digits) + '\u00a0%';
 }
 
-/* Bytes at a layer for one logical byte; '' for what is not known. */
+/* Bytes at a layer per logical byte; '' if unknown. */
 function factor(value) {
 	if (!value)
 		return '';
