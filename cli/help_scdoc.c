@@ -5,7 +5,7 @@
  * action and option is typed once.
  *
  * scdoc interprets some characters as markup, especially at the beginning of a line. So text
- * from a row is escaped, an option in it is bold, and a line is broken only before a word that
+ * from a row is escaped, and an option in it is bold. A line is broken only before a word that
  * begins with a letter or a digit.
  */
 #include <ctype.h>

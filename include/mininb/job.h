@@ -199,7 +199,7 @@ nb_rate_parse(struct nb_rate_step **out, size_t *count, const char *text);
 /* How the latency of a group's operations is measured. N >= 2: of one operation in N. */
 enum {
 	NB_LATENCY_EACH = 0, /* two fenced timestamps for each operation */
-	NB_LATENCY_BLOCK = 1 /* two timestamps for each block of operations */
+	NB_LATENCY_BLOCK = 1 /* two timestamps only for each block of operations */
 };
 
 /** A group of threads with one mix. Made by nb_job_read(). Append only. */
@@ -321,8 +321,8 @@ struct nb_job {
 	uint64_t records;               /* inserted by the load */
 	uint64_t space;                 /* record numbers of upsert and delete; 0: `records` */
 	uint32_t key_format, key_order; /* NB_KEY_*, NB_ORDER_* */
-	uint64_t key_size;              /* of NB_KEY_RAW and NB_KEY_FILE */
-	char key_prefix[32];            /* of NB_KEY_TEXT */
+	uint64_t key_size;              /* of NB_KEY_RAW, NB_KEY_FILE and NB_KEY_LETTERS */
+	char key_prefix[32];            /* of NB_KEY_TEXT; the words of NB_KEY_WORDS */
 	uint32_t key_digits;
 	uint32_t spare_u32;
 	char *keys_path; /* of NB_KEY_FILE; owned */
@@ -331,12 +331,12 @@ struct nb_job {
 	struct nb_group *load;   /* one group: its mix is all inserts; owned */
 	struct nb_group *groups; /* of the run phase; owned */
 	size_t group_count;
-	uint64_t lag;      /* operations before an inserted record may be read; see ops.h */
+	uint64_t lag;      /* operations until an inserted record may be read; see ops.h */
 	char *values_text; /* text from which `values` was parsed; NULL: not parsed; owned */
 	/* Kinds that the job defines; owned. weights[13 + k] is the share of kinds[k]. */
 	struct nb_kind *kinds;
 	size_t kind_count;
-	uint32_t shard, shards;    /* runs part 0..shards-1 of the operations; 0 shards: 1 */
+	uint32_t shard, shards;    /* executes only this part, 0..shards-1; shards 0: 1 */
 	struct nb_target *targets; /* owned */
 	size_t target_count;
 	/* A social graph: the name of its workload file and its content; NULL: none. Owned. */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Mapped files that are cut short.
+ * Mapped files that are truncated.
  *
- * The handler replaces a lost page, and all pages after it, by zeros, so that the thread can go
- * on to the place where it checks whether to stop, and requests that stop as a signal of the user
- * would. Then the run ends in order: it closes sessions and database and reports what it has
- * measured. Nothing reports the zeros as data: error_interrupted() says that the file was cut
- * short. Rejected: ending the process in the handler, which loses all that; and reading files by
+ * The handler replaces a lost page, and all pages after it, by zeros, so the thread can
+ * continue. It requests a stop like a signal of the user, and the thread reaches the next check
+ * for a stop. Then the run ends in order: it closes sessions and database and reports its
+ * measurements. Nothing reports the zeros as data: error_interrupted() reports the truncated
+ * file. Rejected: ending the process in the handler, which loses all that; and reading files by
  * pread(), which costs a copy and a call for each block of keys.
  *
  * The table is fixed and its entries are taken by atomic operations, because a handler may read
- * it at any moment. `end` is written last and cleared first: an entry with an `end` is complete.
- * POSIX does not call mmap() safe in a handler; on Linux it is a bare system call.
+ * it at any moment. `end` is written last and cleared first: an entry with an `end` is
+ * complete. POSIX does not call mmap() safe in a handler; on Linux it is only a system call.
  */
 #include "base/mapping.h"
 

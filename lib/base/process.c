@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes that try an engine: fork() without exec(), because the engine is already loaded, by
- * a parent with a single thread. A crash of the engine ends only the child.
+ * Child processes that test an engine: fork() without exec(), because the engine is already
+ * loaded, by a parent with a single thread. A crash of the engine ends only the child.
  *
- * A file of a database may be a sparse terabyte, so a copy takes only what the file system calls
- * data (SEEK_DATA), shares blocks if possible (FICLONE), and otherwise copies in the kernel
+ * A file of a database may be a sparse terabyte. So a copy shares blocks if possible (FICLONE).
+ * Else it copies only the ranges that contain data (SEEK_DATA), in the kernel
  * (copy_file_range).
  */
 #include "base/process.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * In a directory like /tmp every user can create a link or a directory with the name of a file
- * that another user is about to write, and so redirect that file. This code is separate from
+ * In a directory like /tmp every user can create a link or directory. If it has the name of a
+ * file that another user is about to write, it redirects that file. This code is separate from
  * atomic_file.c because the recorder of syncs cannot use code that syncs.
  */
 #include "base/symlink_guard.h"
