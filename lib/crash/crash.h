@@ -99,7 +99,7 @@ crash_is_counter(const struct crash_plan *plan, uint32_t key);
 uint64_t
 crash_operand(const struct crash_plan *plan, uint32_t session, uint64_t write);
 
-/** Makes a key. Returns its size, CRASH_KEY_MIN to CRASH_KEY_MAX. */
+/** Make a key. Returns its size, CRASH_KEY_MIN to CRASH_KEY_MAX. */
 size_t
 crash_key_make(unsigned char key[CRASH_KEY_MAX], const struct crash_plan *plan,
 	uint32_t session, uint32_t index);
@@ -121,7 +121,7 @@ crash_write_op(uint64_t write)
 size_t
 crash_value_size(const struct crash_plan *plan, uint32_t session, uint64_t write);
 
-/** Makes the value. Returns its size. */
+/** Make the value. Returns its size. */
 size_t
 crash_value_make(
 	unsigned char *value, const struct crash_plan *plan, uint32_t session, uint64_t write);
@@ -185,7 +185,7 @@ enum { CRASH_MEETS = 1, CRASH_FOLLOWED, CRASH_ALONE };
 NB_MUST_CHECK void *
 crash_share(size_t size);
 
-/** Begins a round: all sessions are where `state` is. */
+/** Begin a round: set the counts of all sessions to those of `state`. */
 struct crash_oracle;
 void
 crash_progress_begin(struct crash_progress *board, const struct crash_oracle *state);
@@ -208,8 +208,10 @@ NB_MUST_CHECK int
 crash_progress_check(
 	const struct crash_progress *board, const struct crash_oracle *state, uint64_t ops);
 
-/** Reads the progress of the writer. `acked` is read first: if the writer continues, `begun` may
- * be later, but never earlier. */
+/**
+ * Read the progress of the writer. `acked` is read first: if the writer continues, `begun`
+ * may be later, but never earlier.
+ */
 static inline void
 crash_moment_read(
 	struct crash_moment *out, const struct crash_progress *board, uint32_t sessions)
@@ -244,7 +246,7 @@ crash_oracle_destroy(struct crash_oracle *state);
 void
 crash_oracle_reset(struct crash_oracle *state);
 
-/** Copies `from` to `to`, which has the same plan. */
+/** Copy `from` to `to`, which has the same plan. */
 void
 crash_oracle_copy(struct crash_oracle *to, const struct crash_oracle *from);
 

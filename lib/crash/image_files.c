@@ -51,7 +51,7 @@ walk(const char *top, const char *inside, entry_fn each, void *to)
 	return rc;
 }
 
-/** Reads a page; bytes after the end of the file are zeros. */
+/** Read a page; bytes after the end of the file are zeros. */
 static int
 read_page(uint8_t page[IMAGE_PAGE], int fd, uint64_t number)
 {

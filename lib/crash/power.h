@@ -39,7 +39,7 @@ struct power_draw {
 	uint32_t kind; /* IMAGE_* */
 };
 
-/** Draws state `i` of `total`. `has_losses`: the level promises something about power loss. */
+/** Draw state `i` of `total`. `has_losses`: the level promises something about power loss. */
 void
 power_draw(struct power_draw *out, const struct power_moments *moments, uint64_t i,
 	uint64_t total, bool has_losses, struct rng *rng);

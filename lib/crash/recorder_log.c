@@ -318,7 +318,7 @@ recorder_read_back(uint64_t file, int fd, uint64_t offset, uint64_t length)
 	}
 }
 
-/** Records an existing file that is not known yet. */
+/** Record an existing file that is not known yet. */
 static uint64_t
 adopt(const struct stat *st, const char *inside, int fd)
 {

@@ -35,8 +35,8 @@ struct guard_ask {
 	const char *stop_program;       /* NULL: stop it with stop_signal */
 	const struct words *stop_words; /* for stop_program */
 	uint64_t stop_timeout_ns;       /* after it, the server is killed */
-	const char
-		*scratch; /* directory that is removed with its files at the end; NULL: none */
+	/* directory that is removed with its files at the end; NULL: none */
+	const char *scratch;
 	/* locked file that stays open, and so locked, until the end; -1: none */
 	int lock;
 };

@@ -19,8 +19,8 @@ enum target_key {
 	TARGET_CPUS,    /* CPUs on which the servers run */
 	/* {durability} for level none; the next keys: for the other levels */
 	TARGET_DURABILITY,
-	TARGET_FIXED = TARGET_DURABILITY + NB_DUR_COMMIT +
-		1,      /* yes: the level cannot change after the database was created */
+	/* yes: the level cannot change after the database was created */
+	TARGET_FIXED = TARGET_DURABILITY + NB_DUR_COMMIT + 1,
 	TARGET_JOIN,    /* runs once, when all servers are ready */
 	TARGET_PACKAGE, /* Debian package that contains the program */
 	TARGET_PATH,    /* additional program directories; patterns are allowed */
