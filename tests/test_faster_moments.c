@@ -29,7 +29,9 @@
  *   24  get_word() or change_word() there enters no epoch
  *   25  pause_a_little() only yields
  *   26  index_table() splits more than the bucket of the hash
- *   27  index_grow() publishes a table whose pages the kernel has not provided
+ *   27  is_alone() does not wait for a later tentative entry
+ *   28  index_insert() does not wait for the session that decides, after it has given way
+ *   29  index_grow() publishes a table whose pages the kernel has not provided
  *
  * No test fails because a thread is slow. Where a right engine makes a thread wait, the test lets
  * it wait a little, which is only for a wrong engine to show itself.
@@ -463,6 +465,58 @@ TEST(two_sessions_that_bring_a_key_make_one_entry)
 	end();
 }
 
+/* A record that an operation appends and cannot link stays in the log. */
+TEST(operation_that_meets_a_tentative_entry_waits_and_appends_one_record)
+{
+	enum { RECORD = 24 };
+	struct actor first = {MERGE, .key = 1, .number = 10}, second = first;
+
+	begin(&(struct rig){0});
+	start_and_hold(&first, MOMENT_TENTATIVE);
+	uint64_t size = rig_stat(&rig, "log");
+	start(&second);
+	await_sleeps(&second, SLEEPS);
+	ck_assert_uint_le(rig_stat(&rig, "log"), size + RECORD);
+	rig_let_go(MOMENT_TENTATIVE);
+	ck_assert_int_eq(finish(&first), NB_OK);
+	ck_assert_int_eq(finish(&second), NB_OK);
+	ck_assert_uint_eq(number_at(1), 20);
+	ck_assert_uint_eq(rig_stat(&rig, "retries"), 1);
+	end();
+}
+
+/* A key whose entry is in the same bucket of an index of 64 as that of `key`. */
+static uint64_t
+neighbour_of(uint64_t key)
+{
+	uint64_t other = key + 1;
+
+	while (((hash_word(other) ^ hash_word(key)) & 63) != 0)
+		other++;
+	return other;
+}
+
+/*
+ * The later one of two tentative entries has looked at the bucket before the earlier one came, and
+ * stays. A place before it is free because the entry of another key was removed.
+ */
+TEST(tentative_entry_before_another_one_waits_for_it)
+{
+	struct actor later = {MERGE, .key = 1, .number = 10}, earlier = later;
+
+	begin(&(struct rig){0});
+	put_number(neighbour_of(1), 1);
+	start_and_hold(&later, MOMENT_DECIDED);
+	index_clean(&rig.db->index, log_tail(&rig.db->log), rig.db->stats_epoch);
+	start(&earlier);
+	wait_a_while(&earlier);
+	rig_let_go(MOMENT_DECIDED);
+	ck_assert_int_eq(finish(&later), NB_OK);
+	ck_assert_int_eq(finish(&earlier), NB_OK);
+	ck_assert_uint_eq(number_at(1), 20);
+	end();
+}
+
 TEST(sum_of_a_record_on_storage_has_what_was_put_meanwhile)
 {
 	struct actor adder = {MERGE, .key = 1, .number = 10};
@@ -520,22 +574,27 @@ TEST(compaction_does_not_bring_back_an_old_value)
 
 enum { ENTRIES = 256 /* that make an index of 64 buckets grow */ };
 
-/* An index that has begun to grow. Keys from 1 to ENTRIES are there, with themselves as values. */
+/*
+ * An index that has begun to grow. Keys from 1 to ENTRIES are there, with themselves as values, and
+ * the long key of put_long().
+ */
 static void
 begin_growth(void)
 {
 	begin(&(struct rig){0});
+	put_long(1);
 	rig_hold(MOMENT_GROWTH);
 	ck_assert_int_eq(put_others(session, 1, ENTRIES, 8), NB_OK);
 	await_held(MOMENT_GROWTH);
 }
 
 /* A session that has taken the old table for the only one finds what was put into the new one. */
-TEST_EACH(operation_with_the_old_table_sees_what_was_put_into_the_new_one, 2)
+TEST_EACH(operation_with_the_old_table_sees_what_was_put_into_the_new_one, 4)
 {
-	uint64_t key = _i == 0 ? 1 : 9000; /* it has an entry in the old table; or none */
-	struct actor reader = {GET, .key = key};
-	struct actor writer = {PUT, .key = key, .number = 33, .size = 40};
+	uint64_t key = _i % 2 == 0 ? 1 : 9000; /* it has an entry in the old table; or none */
+	bool is_long = _i >= 2;                /* quick.c leaves it to index_find() */
+	struct actor reader = {GET, .key = key, .is_long = is_long};
+	struct actor writer = {PUT, .key = key, .number = 33, .size = 40, .is_long = is_long};
 
 	begin_growth();
 	ck_assert_int_eq(act(session, &writer), NB_OK);

@@ -168,6 +168,31 @@ is_alone(struct table *table, uint64_t hash, const uint64_t *own, uint64_t tag)
 	return true;
 }
 
+/*
+ * Another session decides on a tentative entry of this tag. To come back before that would only
+ * append one more record that is of no use. That session does not wait for this one, which has no
+ * tentative entry any more.
+ */
+static void
+await_decision(struct table *table, uint64_t hash, uint64_t tag)
+{
+	struct bucket *bucket = &table->buckets[hash & table->mask];
+	unsigned spins = 0;
+
+	while (bucket != NULL) {
+		for (unsigned i = 0; i < BUCKET_ENTRIES;) {
+			uint64_t entry = __atomic_load_n(&bucket->words[i], __ATOMIC_ACQUIRE);
+
+			if ((entry & (ENTRY_TAG | ENTRY_TENTATIVE)) == (tag | ENTRY_TENTATIVE))
+				pause_a_little(&spins);
+			else
+				i++;
+		}
+		bucket = overflow_of(
+			table, __atomic_load_n(&bucket->overflow, __ATOMIC_ACQUIRE));
+	}
+}
+
 int
 index_insert(struct index *index, uint64_t hash, uint64_t address)
 {
@@ -185,8 +210,12 @@ index_insert(struct index *index, uint64_t hash, uint64_t address)
 	moment_reached(MOMENT_TENTATIVE);
 	bool is_first = is_alone(table, hash, word, tag);
 	racy_meet();
+	moment_reached(MOMENT_DECIDED);
 	__atomic_store_n(word, is_first ? entry : 0, __ATOMIC_SEQ_CST);
-	return is_first ? INSERT_DONE : INSERT_AGAIN;
+	if (is_first)
+		return INSERT_DONE;
+	await_decision(table, hash, tag);
+	return INSERT_AGAIN;
 }
 
 int

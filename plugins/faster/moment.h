@@ -11,6 +11,7 @@ enum moment {
 	MOMENT_CURRENT_TABLE, /* the current table is read, the next one is not */
 	MOMENT_TABLE,         /* the table for a hash is known, its entry is not */
 	MOMENT_TENTATIVE,     /* an entry is tentative */
+	MOMENT_DECIDED,       /* and its session knows whether it is the only one of its tag */
 	MOMENT_GROWTH,        /* the larger table is published and empty */
 	MOMENT_SPLIT,         /* a session has taken a bucket to split it */
 	MOMENT_GROWN,         /* the larger table is the only one */
