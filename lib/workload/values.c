@@ -30,8 +30,8 @@
  * position, mixed with the header and cut to 32 bits (multilinear hashing: Lemire and Kaser,
  * "Strongly universal string hashing is fast", The Computer Journal 57, 2014; here with factors
  * in arithmetic progression). Every change of one word changes the sum, and so do torn, shifted
- * or exchanged pages. The cut misses one in 2^32 of them. Marks of segments are not in
- * arithmetic progression, too: exchanged halves of 256 MiB would then cancel out. The sum is
+ * or exchanged pages. The cut misses one in 2^32 of them. The marks of segments are not in
+ * arithmetic progression, because exchanged halves of 256 MiB would then cancel out. The sum is
  * linear in the mark, so it costs one multiplication for any size. Rejected: XXH3 over the
  * finished body, which reads all bytes again and takes three times as long as the rest.
  *
