@@ -4,7 +4,7 @@
  * numbers of new records, versions, and the digest of the stream.
  *
  * The mix is exact in strata: floor(n * W(k) / W) of the first n operations are of kinds up to
- * k, where W(k) is the sum of the weights. A stratum contains the difference between its ends,
+ * k, where W(k) is the sum of their weights. A stratum contains the difference between its ends,
  * shuffled by its own random numbers. So the number of inserts before a stratum is a division,
  * which each thread computes alone, and a run of N operations has the requested shares, exact
  * to one operation. Rejected: a draw for each operation, as in YCSB. The k-th insert would then

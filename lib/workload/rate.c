@@ -89,8 +89,8 @@ parse_rate(double *out, const char *text)
 	double rate;
 	if (nb_parse_count(&whole, text) == NB_OK)
 		rate = (double)whole;
-	else if (!read_fraction(&rate, text))
-		return nb_parse_count(&whole, text); /* for its message */
+	else if (!read_fraction(&rate, text)) /* the message is that of a count */
+		return nb_parse_count(&whole, text);
 	if (rate > rate_max)
 		return error_set(
 			NB_ERR_USAGE, "'%s' is larger than 1G, one operation per ns", text);

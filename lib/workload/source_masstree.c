@@ -31,11 +31,10 @@ enum {
 	MASSTREE_VERSION = 1, /* version of the algorithm of the streams; part of the digest */
 	RANGES_MOST = 1 << 20,
 	FIXED_STEP = 1024, /* distance between fixed records of scan1 */
-	SCAN_STEP =
-		3,  /* fixed records from one scan to the next; 100 records contain as many */
-	CLUMP = 32, /* records put or deleted together */
-	CLUMP_LANES = 30, /* clumps between two fixed records */
-	SEPARATION = 32,  /* unused records after each thread's set */
+	SCAN_STEP = 3,     /* fixed records from scan to scan; 100 records contain as many */
+	CLUMP = 32,        /* records put or deleted together */
+	CLUMP_LANES = 30,  /* clumps between two fixed records */
+	SEPARATION = 32,   /* unused records after each thread's set */
 	LETTERS = 26,
 	WD2_RECORDS = 32,  /* records of a thread: its main one and the letters */
 	WD2_PUTS = 12,     /* puts of the main record in each stratum */
