@@ -13,7 +13,7 @@
 
 enum { CONTEST_KEY_MAX = 64, CONTEST_VALUE_MAX = 3000, CONTEST_SIZES = 4 };
 
-/** What is tried: the verbs of an engine, and the shape of its keys and values. */
+/** The engine under test: its verbs and the shapes of its keys and values. */
 struct contest_subject {
 	const char *name;
 	void *(*session_open)(void *to, unsigned id);
@@ -25,16 +25,25 @@ struct contest_subject {
 	int (*put)(void *session, struct nb_slice key, struct nb_slice value);
 	int (*insert)(void *session, struct nb_slice key, struct nb_slice value);
 	int (*del)(void *session, struct nb_slice key);
-	/** The key of a number, in a room of CONTEST_KEY_MAX bytes. `format` is the subject's. */
+	/**
+	 * Make the key of a number in `room`, which has CONTEST_KEY_MAX bytes. `format` is the
+	 * subject's.
+	 */
 	struct nb_slice (*key)(uint8_t *room, const void *format, uint64_t number);
 	const void *format;
-	size_t values[CONTEST_SIZES]; /* bytes that values have, one of these */
-	/** Between the rounds, no session being open. records: -1, or how many there are. */
+	size_t values[CONTEST_SIZES]; /* possible sizes of a value, in bytes */
+	/**
+	 * Check the engine between rounds, while no session is open. records: expected number,
+	 * or -1.
+	 */
 	void (*check)(void *to, int64_t records);
 	void *to;
 };
 
-/** Rounds of 4 to 8 threads with 3 to 12 keys. Asserts. `salt` tells the seeds apart. */
+/**
+ * Run rounds of 4 to 8 threads with 3 to 12 keys. Fails the test on a violation. `salt` selects
+ * the seeds.
+ */
 void
 contest_run(const struct contest_subject *subject, unsigned rounds, uint64_t salt);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef DOC_RIG_H
 #define DOC_RIG_H
-/** Documents as texts, for tests. */
+/** Documents rendered as texts. */
 #include <stdlib.h>
 
 #include "report/doc.h"
 #include "unit.h"
 
-/** The document in this rendering; destroys it. Free the text. */
+/** Render the document and destroy it. Free the text. */
 static inline char *
 doc_rig_written(struct doc *doc, uint32_t rendering)
 {
@@ -20,7 +20,7 @@ doc_rig_written(struct doc *doc, uint32_t rendering)
 	return text;
 }
 
-/** The same, compared. */
+/** Same, but compare the text with `expected`. */
 static inline void
 doc_rig_expect(struct doc *doc, uint32_t rendering, const char *expected)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef JOB_EQUAL_H
 #define JOB_EQUAL_H
-/** Whether two jobs are the same in all that they do; their names may differ. */
+/** Assert that two jobs do exactly the same. Their names may differ. */
 #include <string.h>
 
 #include "job_text.h"
@@ -96,7 +96,9 @@ assert_same_job(const struct nb_job *a, const struct nb_job *b)
 		assert_same_group(&a->groups[i], &b->groups[i]);
 }
 
-/** read(write(job)) is the job, and what is written the second time is what was the first. */
+/**
+ * Assert that a job survives writing and reading, and that a second write gives the same text.
+ */
 static inline void
 assert_written_whole(const struct nb_job *job)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef JOB_TEXT_H
 #define JOB_TEXT_H
-/** Jobs from texts, for tests: each is written to my.ini in the scratch directory and read. */
+/**
+ * Jobs made from texts. Each text is written to my.ini in the scratch directory and read back.
+ */
 #include <stdbool.h>
 #include <string.h>
 

@@ -2,8 +2,9 @@
 #ifndef LAWS_H
 #define LAWS_H
 /**
- * Whether what was drawn follows a law: Pearson's chi-square and Kolmogorov and Smirnov's
- * test, both at 1 in 10^4. Seeds are fixed, so that a test passes always or never.
+ * Goodness-of-fit tests for random draws: Pearson's chi-square test and the Kolmogorov-Smirnov
+ * test, both at a significance level of 10^-4. Seeds are fixed, so a test always passes or
+ * always fails.
  *
  * Critical values: SciPy 1.x, scipy.stats.chi2.isf(1e-4, df) for df = 1, 2, ... and
  * scipy.stats.kstwobign.isf(1e-4).
@@ -28,7 +29,10 @@ static const double law_chi_square[128] = {0.00, 15.14, 18.42, 21.11, 23.51, 25.
 	173.88, 175.13, 176.38, 177.62, 178.87, 180.12, 181.36, 182.60, 183.84, 185.09, 186.33,
 	187.56, 188.80, 190.04, 191.28, 192.51, 193.75, 194.98};
 
-/** ck_assert() for loops of millions: that one tells its parent of each success. */
+/**
+ * A fast ck_assert() for loops of millions. ck_assert() reports each success to its parent
+ * process.
+ */
 #define LAW_MUST(claim) \
 	do { \
 		if (!(claim)) \
@@ -37,10 +41,10 @@ static const double law_chi_square[128] = {0.00, 15.14, 18.42, 21.11, 23.51, 25.
 
 #define LAW_KS 2.22525
 
-/** Cells next to each other are put together until at least that many are expected in them. */
+/** Adjacent cells are merged until at least this many draws are expected in each. */
 enum { LAW_CELL_MIN = 10 };
 
-/** Chi-square over its critical value: the law is refused above 1. */
+/** The chi-square statistic divided by its critical value. Above 1, the law is rejected. */
 static inline double
 law_misfit(const double *shares, const uint64_t *observed, size_t cells, double draws)
 {
@@ -57,7 +61,7 @@ law_misfit(const double *shares, const uint64_t *observed, size_t cells, double 
 		last_found = found;
 		expected = found = 0;
 	}
-	if (expected > 0 || found > 0) { /* too few: they belong to the last cell */
+	if (expected > 0 || found > 0) { /* too few draws: add them to the last cell */
 		double whole = last_expected + expected, both = last_found + found;
 		sum += (both - whole) * (both - whole) / whole -
 			(last_found - last_expected) * (last_found - last_expected) /
@@ -75,8 +79,11 @@ law_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/** Kolmogorov and Smirnov's distance over its critical value, of draws as shares of the law
- * that are below them: these are even on [0, 1]. Sorts them. */
+/**
+ * The Kolmogorov-Smirnov distance divided by its critical value. Each element of `below` is the
+ * law's cumulative probability at one draw; under the law they are uniform on [0, 1]. Sorts
+ * `below`.
+ */
 static inline double
 law_distance(double *below, size_t count)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef TESTS_OPS_RIG_H
 #define TESTS_OPS_RIG_H
-/** A job of one group whose operations are made, for the tests of ops.c, ops_spec.c and ops_choose.c. */
+/**
+ * A job of one group and its operations, for the tests of ops.c, ops_spec.c and ops_choose.c.
+ */
 #include <string.h>
 
 #include "unit.h"
@@ -9,7 +11,7 @@
 
 enum { RECORDS = 1000, STRATA = 200 };
 
-/** A job of one group, and what its operations are made of. */
+/** A job of one group, and the objects that make its operations. */
 struct fixture {
 	struct nb_group group, loading;
 	struct nb_job job;
@@ -73,7 +75,7 @@ tear_down(struct fixture *f)
 	keyspace_destroy(&f->keys);
 }
 
-/** Calls `look` with each operation of a stratum, in their order. */
+/** Call `look` with each operation of a stratum, in order. */
 static inline void
 each_op(struct ops_maker *maker, uint64_t stratum,
 	void (*look)(const struct ops_op *op, void *arg), void *arg)

@@ -2,10 +2,11 @@
 #ifndef RACING_H
 #define RACING_H
 /**
- * For tests of engines of ours in which threads meet: threads that start together, values that
- * identify themselves, and a contest of many threads for few keys.
+ * Helpers for tests of concurrent engine code: threads that start together, values that
+ * identify themselves, and random delays at points where threads may race.
  *
- * All randomness comes from rig_seed(), which the environment variable RACING_SEED changes [0].
+ * All randomness comes from rig_seed(). The environment variable RACING_SEED changes the seed;
+ * its default is 0.
  */
 #include <mininb/engine.h>
 
@@ -15,29 +16,38 @@
 
 enum { RACING_THREADS = 16 };
 
-/** Threads are held up where they meet others, at random. In code that RACY_MEET has compiled. */
+/** Delay threads at random at possible races. Only affects code compiled with RACY_MEET. */
 extern bool rig_lets_meet;
 
-/** Called where threads could meet, and where one waits for another: for tests of one thread. */
+/**
+ * Called at each possible race, and when one thread waits for another. For single-threaded
+ * tests.
+ */
 extern void (*rig_at_meet)(void), (*rig_at_wait)(void);
 
-/** Of this test; `salt` tells its parts apart. Never 0. */
+/** A seed for this test; different `salt` values give different seeds. Never 0. */
 uint64_t
 rig_seed(uint64_t salt);
 
-/** The next of a sequence of random numbers, below `bound` > 0. */
+/** The next random number of a sequence, below `bound` > 0. */
 uint64_t
 rig_random(uint64_t *state, uint64_t bound);
 
-/** Run `body` with each of `count` <= RACING_THREADS ids at once, and wait for all. */
+/**
+ * Run `body` in `count` <= RACING_THREADS threads with ids from 0, starting together. Waits for
+ * all.
+ */
 void
 rig_run(unsigned count, void (*body)(void *to, unsigned id), void *to);
 
-/** `size` bytes that follow from `mark`: the word over and over. */
+/** Fill `size` bytes with repetitions of the word `mark`. */
 void
 rig_fill(uint8_t *bytes, size_t size, uint64_t mark);
 
-/** The value is that of a mark, whole. `mark` takes as much of it as there is. */
+/**
+ * Whether the value consists of repetitions of one mark. Stores the mark, or as many of its
+ * bytes as the value has, in *mark.
+ */
 bool
 rig_is_whole(struct nb_slice value, uint64_t *mark);
 

@@ -2,8 +2,8 @@
 #ifndef REMOTE_RIG_H
 #define REMOTE_RIG_H
 /**
- * A scripted server for the tests of plugins/remote: it accepts connections on an address of
- * its own and runs a function on each, in a thread.
+ * A scripted server for the tests of plugins/remote. It accepts connections on its own address
+ * and runs a function on each, in one thread.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,11 +13,11 @@
 
 #include <mininb/engine.h>
 
-/** Keeps the text of the last failure in rig_text. */
+/** A host that stores the text of the last failure in rig_text. */
 extern const struct nb_host rig_host;
 extern _Thread_local char rig_text[1024];
 
-/** What a server does with a connection; returns when it is over. */
+/** The function that serves a connection. It returns when the connection is over. */
 typedef void (*peer_script)(int fd, void *of);
 
 struct peer {
@@ -30,11 +30,14 @@ struct peer {
 
 enum peer_kind { PEER_UNIX, PEER_IPV4, PEER_IPV6, PEER_KINDS };
 
-/** False: this machine has no such addresses. Serves one connection after the other. */
+/**
+ * Start a server that handles one connection after another. False: this machine lacks such
+ * addresses.
+ */
 bool
 peer_start(struct peer *peer, enum peer_kind kind, peer_script script, void *of);
 
-/** Connects once, so that accept() returns, and joins. */
+/** Connect once so that accept() returns, then join the thread. */
 void
 peer_stop(struct peer *peer);
 
@@ -42,7 +45,7 @@ peer_stop(struct peer *peer);
 bool
 peer_read(int fd, void *to, size_t size);
 
-/** Write all; false: the client has closed. */
+/** Write all bytes; false: the client has closed. */
 bool
 peer_write(int fd, const void *bytes, size_t size);
 

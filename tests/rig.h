@@ -2,9 +2,9 @@
 #ifndef RIG_H
 #define RIG_H
 /**
- * What the tests of runs and results stand on: a directory of their own, a file
- * of keys that tell their number, and an engine in which a test replaces the
- * verbs that shall be wrong.
+ * The fixture for tests of runs and results: a temporary directory, a key file whose keys
+ * contain their numbers, and an engine. A test replaces the verbs of the engine that must
+ * misbehave.
  */
 #include <stdbool.h>
 
@@ -15,18 +15,18 @@
 
 struct rig {
 	char dir[64];  /* removed at the end */
-	char keys[96]; /* <dir>/keys, exactly as long as the workload needs */
-	char path[96]; /* <dir>/nb, not there yet */
+	char keys[96]; /* <dir>/keys, with exactly workload.count keys */
+	char path[96]; /* <dir>/nb, which does not exist yet */
 	struct nb_workload workload;
-	struct nb_run_options options; /* memory, one thread, everything verified */
+	struct nb_run_options options; /* memory, one thread, all values verified */
 	struct nb_run *run;            /* of the last rig_new() or rig_run() */
 };
 
-/** It is destroyed when it is created again, and when the test is over. */
+/** Create the fixture. It is destroyed by another rig_create() or at the end of the test. */
 void
 rig_create(struct rig *rig, uint32_t verb, uint64_t count);
 
-/** Now; deletes the run too. */
+/** Destroy the fixture now, and its run. */
 void
 rig_destroy(struct rig *rig);
 
@@ -34,23 +34,26 @@ rig_destroy(struct rig *rig);
 uint64_t
 rig_number(struct nb_slice key);
 
-/** The engine `memory`, right in all. */
+/** The correct engine `memory`. */
 const struct nb_engine *
 rig_right(void);
 
-/** nb_run_new() of the rig's options, which must go well; `engine`, if given, takes the place. */
+/**
+ * Call nb_run_new() with the rig's options, which must succeed. `engine`, if not NULL, replaces
+ * the engine.
+ */
 void
 rig_new(struct rig *rig, const struct nb_engine *engine);
 
-/** rig_new() and nb_run_execute(); returns what that does. */
+/** Call rig_new() and nb_run_execute(). Returns the value of nb_run_execute(). */
 int
 rig_run(struct rig *rig, const struct nb_engine *engine);
 
-/** Fails the test if the error text does not hold `part`, or is more than a line. */
+/** Fail the test if the error text does not contain `part` or has more than one line. */
 void
 rig_assert_told(const char *part);
 
-/** Whether there is a file or directory at <dir>/<name>. */
+/** Whether <dir>/<name> exists. */
 bool
 rig_has(const struct rig *rig, const char *name);
 

@@ -2,9 +2,9 @@
 #ifndef SCRATCH_H
 #define SCRATCH_H
 /**
- * A directory of the test program's own, which is its working directory between
- * scratch_enter() and scratch_leave(), and whole files in one call. In memory
- * where it can be: many tests write files that must be synced.
+ * A temporary directory of the test program, which is its working directory between
+ * scratch_enter() and scratch_leave(), and functions for whole files. The directory is in
+ * memory if possible, because many tests sync their files.
  */
 #include <fcntl.h>
 #include <ftw.h>
@@ -23,21 +23,21 @@ void
 scratch_enter(void);
 void
 scratch_leave(void);
-/** For nftw(). */
+/** A callback for nftw(). */
 int
 scratch_remove(const char *path, const struct stat *st, int type, struct FTW *where);
-/** An empty directory for one test, which becomes its working directory. */
+/** Create an empty directory for one test and enter it. */
 void
 scratch_fresh(const char *name);
 
 void
 file_put(const char *path, const void *data, size_t size);
-/** All of a file, to be freed. */
+/** The content of a file. Free it. */
 uint8_t *
 file_get(const char *path, size_t *size);
 void
 file_is(const char *path, const void *data, size_t size);
-/** Entries of a directory beside . and .. */
+/** The number of entries of a directory, except . and .. */
 int
 entries_of(const char *path);
 

@@ -2,9 +2,9 @@
 #ifndef TOY_H
 #define TOY_H
 /**
- * What the tests of jobs stand on: a toy engine, which is `memory` with transactions, with
- * a log of all calls, counters of gets and puts, and with one defect that can be switched on; and a job that is read
- * from a text and run on it.
+ * The fixture for tests of jobs: a toy engine, and a job that is read from a text and run on
+ * it. The toy is `memory` with transactions, a log of all calls, counters of gets and puts, and
+ * one defect that a test can switch on.
  */
 #include <stdbool.h>
 
@@ -12,7 +12,7 @@
 
 #include "run/run.h"
 
-/** Verbs of the toy, as they are counted, and as a defect is one of theirs. */
+/** Verbs of the toy. Calls are counted by verb, and a defect affects one verb. */
 enum {
 	TOY_GET,
 	TOY_PUT,
@@ -29,114 +29,123 @@ enum {
 	TOY_SESSION_OPEN,
 	TOY_SESSION_CLOSE,
 	TOY_SUBMIT,
-	TOY_REAP, /* counted once for each request that comes out */
+	TOY_REAP, /* counted once per completed request */
 	TOY_VERBS
 };
 
-/** What a verb does wrong. */
+/** Defects of a verb. */
 enum {
 	TOY_RIGHT,
-	TOY_DROP,     /* says that it did, and did not; of reap: the request never comes out */
-	TOY_OLD,      /* a value that the key had before the last put */
+	TOY_DROP,     /* return success without acting; reap: lose a request */
+	TOY_OLD,      /* the value before the last put */
 	TOY_OTHER,    /* another key's value */
-	TOY_FLIP,     /* a bit of the value is wrong */
+	TOY_FLIP,     /* a value with a flipped bit */
 	TOY_CUT,      /* half of the value */
-	TOY_HUGE,     /* so many bytes as no object has */
-	TOY_HUGE_KEY, /* of a scan: the same of its key */
-	TOY_MISS,     /* not found */
-	TOY_SKIP,     /* of a scan: leaves a record out */
-	TOY_REPEAT,   /* of a scan: gives the last record again; of reap: a request twice */
-	TOY_BACK,     /* of a scan: gives a key below the last one */
-	TOY_INVENT,   /* of a scan: gives a key that no record has */
-	TOY_CONFLICT, /* answers so */
-	TOY_FAIL,     /* fails, and says why */
-	TOY_MUTE,     /* fails without a word */
-	TOY_ODD,      /* answers what means nothing */
-	TOY_SLOW,     /* sleeps toy.sleep_ns first, then does it */
-	TOY_STOP      /* does it, and calls nb_stop() */
+	TOY_HUGE,     /* a value with an impossible size */
+	TOY_HUGE_KEY, /* scan: a key with an impossible size */
+	TOY_MISS,     /* return NB_NOT_FOUND */
+	TOY_SKIP,     /* scan: skip a record */
+	TOY_REPEAT,   /* scan: return the last key again; reap: return a request twice */
+	TOY_BACK,     /* scan: return a key below the last one */
+	TOY_INVENT,   /* scan: return a key that no record has */
+	TOY_CONFLICT, /* return NB_CONFLICT */
+	TOY_FAIL,     /* fail with an error text */
+	TOY_MUTE,     /* fail without an error text */
+	TOY_ODD,      /* return an unknown answer; reap: an unknown tag */
+	TOY_SLOW,     /* sleep toy.sleep_ns, then act correctly */
+	TOY_STOP      /* act correctly, but call nb_stop() first */
 };
 
-/** A call, as it is logged. */
+/** A logged call. */
 struct toy_call {
 	uint32_t verb, session;
-	uint64_t number;  /* of the key: its 8 bytes, big-endian, are what it tells */
-	uint64_t version; /* of a value that is put */
-	uint64_t size;    /* of that; count of a batch or a multi-get; limit of a scan */
+	uint64_t number;  /* the key's 8 bytes, a big-endian number */
+	uint64_t version; /* of the value of a put */
+	uint64_t size;    /* put: bytes; batch, multi-get: count; scan: limit */
 };
 
-enum { TOY_REQUESTS = 256 /* in flight in a session */ };
+enum { TOY_REQUESTS = 256 /* maximum number of requests in flight in a session */ };
 enum { TOY_LOG_MAX = 1 << 18, TOY_KEYS = 1 << 14 };
 
-/** All of a toy. Zero, but for what a test sets: all is right. */
+/** The state of the toy. All zero: no defect. */
 struct toy {
-	/* set by a test before */
+	/* set by a test */
 	uint32_t defect, verb;
-	uint64_t nth, times; /* calls of that verb from the nth on, from 1; times 0: all */
-	uint64_t number;     /* only calls for this record, + 1, count; 0: any */
+	uint64_t nth, times; /* defective calls: first one, from 1; maximum number, 0: any */
+	uint64_t number;     /* if not 0, only calls for record `number - 1` count */
 	uint64_t sleep_ns;
 	bool is_logging;
-	bool copies;                /* what requests point to: NB_CAP_COPIES */
+	bool copies;                /* NB_CAP_COPIES */
 	bool is_remote;             /* NB_CAP_REMOTE */
-	uint64_t room, reaped_most; /* requests in a session, and out of one reap; 0: any */
-	/* what came of it */
-	uint64_t in_flight_sum, in_flight_most, reaps; /* looked at when reap is called */
+	uint64_t room, reaped_most; /* maximum requests in flight, and per reap; 0: any */
+	/* set by the toy */
+	uint64_t in_flight_sum, in_flight_most, reaps; /* sampled by each reap */
 	uint64_t submitted_most;                       /* in one call of submit */
 	uint64_t calls[TOY_VERBS];                     /* atomic */
 	uint64_t calls_of_number;                      /* atomic */
-	uint64_t hits;   /* how often the defect was there; atomic */
-	uint64_t logged; /* atomic */
+	uint64_t hits;                                 /* calls with the defect; atomic */
+	uint64_t logged;                               /* atomic */
 	struct toy_call log[TOY_LOG_MAX];
 	int sessions, open; /* atomic */
 };
 
 extern struct toy toy;
 
-/** Of jobs whose keys are of the format be64; right until toy says something else. */
+/** The toy's table, for jobs with keys of format be64. Works correctly until toy_break(). */
 struct nb_engine
 toy_engine(void);
 
-/** Nothing is wrong, counted or logged any more. */
+/** Remove the defect, and set all counters and the log to zero. */
 void
 toy_reset(void);
 
-/** From now on: `defect` in calls of `verb` from the nth on, so many times (0: for ever). */
+/**
+ * From now on, apply `defect` to calls of `verb`, from the nth on, at most `times` times (0: no
+ * limit).
+ */
 void
 toy_break(uint32_t defect, uint32_t verb, uint64_t nth, uint64_t times);
 
-/** Calls of a verb. */
+/** The number of calls of a verb. */
 uint64_t
 toy_calls(uint32_t verb);
 
 struct toy_worker;
 
-/** A job and its run, in a directory of their own. */
+/** A job and its run, in a temporary directory. */
 struct toy_rig {
 	char dir[64], path[96];
 	struct nb_job *job;
-	struct nb_run_options options; /* the toy, monotonic clock, everything verified */
+	struct nb_run_options options; /* the toy, monotonic clock, all values verified */
 	struct nb_run *run;
-	struct toy_worker *with; /* whose sessions are open */
-	bool is_open;            /* the database, by toy_open() */
+	struct toy_worker *with; /* the worker fixture with open sessions, or NULL */
+	bool is_open;            /* toy_open() has opened the database */
 };
 
-/** It is destroyed when it is created again, and when the test is over. Of the text of a job file without its [workload] line; be64 keys in order. */
+/**
+ * Create a job from the text of a job file without its [workload] line; its keys are be64, in
+ * order. Another toy_create() or the end of the test destroys it.
+ */
 void
 toy_create(struct toy_rig *rig, const char *text);
 
-/** nb_run_new(), which must go well, on the toy. */
+/** Call nb_run_new(), which must succeed, and let the run use the toy. */
 void
 toy_new(struct toy_rig *rig);
 
-/** toy_new() and nb_run_execute(); what that answers. The toy is reset after the loading. */
+/**
+ * Call toy_new() and nb_run_execute(); returns the value of the latter. The toy is reset when
+ * the run begins, after loading.
+ */
 int
 toy_run(struct toy_rig *rig);
 
-/** Break the toy as of toy_break() when the run begins; before toy_run(). */
+/** Apply toy_break() when the run begins. Call it before toy_run(). */
 void
 toy_break_run(
 	struct toy_rig *rig, uint32_t defect, uint32_t verb, uint64_t nth, uint64_t times);
 
-/** The same for the nth call of that verb for one record, from 0. */
+/** Same, but only for the nth call of the verb for record `number`, which counts from 0. */
 void
 toy_break_run_for(
 	struct toy_rig *rig, uint64_t number, uint32_t defect, uint32_t verb, uint64_t nth);
@@ -144,21 +153,21 @@ toy_break_run_for(
 void
 toy_destroy(struct toy_rig *rig);
 
-/** Fails the test if the error's text does not hold that part, or is more than a line. */
+/** Fail the test if the error text does not contain `part` or has more than one line. */
 void
 toy_assert_told(const char *part);
 
-/** What a group of the run measured. */
+/** The measurements of a group of the run. */
 const struct job_measurement *
 toy_measured(const struct toy_rig *rig, size_t group);
 
-/** All verdicts but JOB_GOOD. */
+/** The number of findings with a verdict other than JOB_GOOD. */
 uint64_t
 toy_wrong(const struct job_findings *findings);
 
 /* ---- a single worker, on this thread ---- */
 
-/** A part of toy_new()'s run, and one worker for each of its threads, with open sessions. */
+/** A part of toy_new()'s run, and one worker with an open session for each of its threads. */
 struct toy_worker {
 	struct toy_rig *rig;
 	struct job_part *part;
@@ -167,11 +176,14 @@ struct toy_worker {
 	struct job_worker *workers[16];
 };
 
-/** Worker 0 of `threads`, which is the part's; the plan can be changed before toy_go(). */
+/**
+ * Create the workers of a part and open their sessions. A test may change the plan before
+ * toy_go().
+ */
 void
 toy_enter(struct toy_rig *rig, struct toy_worker *with, struct job_part *part);
 
-/** Run worker 0 now; its answer is in with->workers[0]. */
+/** Run worker 0. The result is in with->workers[0]. */
 void
 toy_go(struct toy_worker *with);
 
@@ -181,14 +193,14 @@ toy_leave(struct toy_worker *with);
 void
 toy_open(struct toy_rig *rig);
 
-/** Open the database, and load it; the toy is reset. */
+/** Open the database and load its records; resets the toy. */
 void
 toy_load(struct toy_rig *rig);
 
 void
 toy_unload(struct toy_rig *rig);
 
-/** All of that for a job of one group with one thread: its worker, about to run. */
+/** Create and load a job of one group with one thread. Returns its worker, ready to run. */
 struct job_worker *
 toy_one(struct toy_rig *rig, struct toy_worker *with, const char *text);
 

@@ -2,11 +2,11 @@
 #ifndef TRACE_KIT_H
 #define TRACE_KIT_H
 /**
- * What the tests of traces share: a file or a pipe of given bytes, and all operations of a
- * trace as one text, a line each:
+ * Helpers for tests of traces: a file or a pipe with given bytes, and the operations of a trace
+ * as one text with a line for each:
  *
  *     R 0000000000000005              a read; U update, I insert, P upsert, D delete
- *     I 0000000000000005 v8           with the size of its value, as the format tells it
+ *     I 0000000000000005 v8           with the size of its value, if the format has it
  *     S 61 s10                        a scan; M: a read-modify-write
  *     - 6162 @1000                    no kind; due after 1000 ns
  */
@@ -19,7 +19,7 @@
 #include "unit.h"
 #include "workload/trace.h"
 
-/** A text that grows. */
+/** A growable string. */
 struct text {
 	char *data;
 	size_t size, room;
@@ -93,16 +93,16 @@ trace_at(const char *path, uint32_t format, uint32_t flags)
 	return options;
 }
 
-/** What came of reading: the operations, the answer at the end, and the counts. */
+/** The result of reading a trace: the operations, the last return value, and the counts. */
 struct outcome {
 	struct text ops;
-	int rc; /* NB_NOT_FOUND: all was read */
+	int rc; /* NB_NOT_FOUND: read to the end */
 	uint32_t format;
 	struct nb_trace_counts counts;
 	char error[1024];
 };
 
-/** All of a trace. The operations are lent until the next call. */
+/** Read a whole trace. The next call overwrites the operations. */
 static inline struct outcome
 read_all(const struct nb_trace_options *options)
 {
@@ -126,7 +126,7 @@ read_all(const struct nb_trace_options *options)
 	return outcome;
 }
 
-/** The file "trace" with this text, read. */
+/** Write the text to the file "trace" and read it. */
 static inline struct outcome
 read_text(const char *text, uint32_t format, uint32_t flags)
 {
@@ -135,7 +135,10 @@ read_text(const char *text, uint32_t format, uint32_t flags)
 	return read_all(&options);
 }
 
-/** A child that writes the bytes into a pipe, `chunk` at a time; *path leads to its end. */
+/**
+ * Start a child that writes the bytes into a pipe, `chunk` at a time. *path receives a name for
+ * the read end.
+ */
 static inline pid_t
 feed_pipe(const void *data, size_t size, size_t chunk, int *fd, char path[static 32])
 {
@@ -162,7 +165,7 @@ feed_pipe(const void *data, size_t size, size_t chunk, int *fd, char path[static
 	return child;
 }
 
-/** The same through a pipe. */
+/** Read the bytes as a trace through a pipe. */
 static inline struct outcome
 read_piped(const struct nb_trace_options *options, const void *data, size_t size, size_t chunk)
 {
@@ -177,7 +180,9 @@ read_piped(const struct nb_trace_options *options, const void *data, size_t size
 	return outcome;
 }
 
-/** Read the bytes as a file and as a pipe: both give these operations, and no failure. */
+/**
+ * Read the bytes as a file and through a pipe: both give these operations without a failure.
+ */
 static inline void
 reads_as(const void *data, size_t size, uint32_t format, uint32_t flags, const char *ops)
 {
@@ -192,7 +197,7 @@ reads_as(const void *data, size_t size, uint32_t format, uint32_t flags, const c
 	}
 }
 
-/** A text that does not read as a trace: NB_ERR_DATA, and what is said. */
+/** Reading the text as a trace fails with NB_ERR_DATA and this error text. */
 static inline void
 is_refused(const char *text, uint32_t format, uint32_t flags, const char *error)
 {
@@ -201,12 +206,12 @@ is_refused(const char *text, uint32_t format, uint32_t flags, const char *error)
 	ck_assert_str_eq(found.error, error);
 }
 
-/** A line, and why it is damaged. */
+/** A damaged line, and the reason in the error text. */
 struct damaged {
 	const char *line, *why;
 };
 
-/** Each is refused as the second line of a trace, after a good one. */
+/** Each line is rejected as the second line of a trace, after a good one. */
 static inline void
 are_damaged(const char *good, const struct damaged *lines, size_t count, uint32_t format)
 {
@@ -219,7 +224,7 @@ are_damaged(const char *good, const struct damaged *lines, size_t count, uint32_
 	}
 }
 
-/** reads_as() of a text. */
+/** reads_as() for a string. */
 static inline void
 text_reads_as(const char *text, uint32_t format, uint32_t flags, const char *ops)
 {
@@ -232,7 +237,7 @@ slice(const char *text)
 	return (struct nb_slice){.data = text, .size = strlen(text)};
 }
 
-/** Write these operations; what the writer answers in the end. */
+/** Write the operations. Returns the last result of the writer. */
 static inline int
 write_ops(const struct nb_trace_options *options, const struct trace_op *ops, size_t count)
 {
@@ -248,7 +253,7 @@ write_ops(const struct nb_trace_options *options, const struct trace_op *ops, si
 	return rc;
 }
 
-/** Write them to "written", which then has this text. */
+/** Write the operations to the file "written", which must then contain this text. */
 static inline void
 writes_as(const struct trace_op *ops, size_t count, uint32_t format, uint32_t flags,
 	const char *text)
@@ -259,7 +264,7 @@ writes_as(const struct trace_op *ops, size_t count, uint32_t format, uint32_t fl
 	file_is("written", text, strlen(text));
 }
 
-/** The first cannot be written, and this is why; nothing is left of the file. */
+/** The writer rejects the operation with this error text and leaves no file. */
 static inline void
 is_not_written(const struct trace_op *op, uint32_t format, uint32_t flags, const char *error)
 {
@@ -270,11 +275,11 @@ is_not_written(const struct trace_op *op, uint32_t format, uint32_t flags, const
 	ck_assert_int_ne(access("written", F_OK), 0);
 }
 
-/* ---- operations made up ---- */
+/* ---- random operations ---- */
 
-/** What a format can hold of an operation. */
+/** The operations that a format can represent. */
 struct holds {
-	uint32_t kinds;  /* 1 << NB_OP_*, 1 << 31: none */
+	uint32_t kinds;  /* 1 << NB_OP_*; 1 << 31: operations without a kind */
 	size_t key_size; /* 0: any */
 	bool is_printable, has_sizes, has_due;
 	uint64_t value_size; /* 0: any */
@@ -283,7 +288,7 @@ struct holds {
 
 enum { MADE_KEY_MAX = 40 };
 
-/** One at random; its key stands in `key`. */
+/** Make a random operation. Its key is in `key`. */
 static inline struct trace_op
 make_op(struct rng *rng, const struct holds *holds, uint8_t key[static MADE_KEY_MAX],
 	uint64_t *due_ns)

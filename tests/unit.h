@@ -9,8 +9,8 @@
  *             ck_assert_uint_ge(...);
  *     }
  *
- * Each one is a case of Check and runs in a process of its own, in the order of the file.
- * unit.c has the main() that runs them. A program with a main() of its own calls unit_run().
+ * Each promise is a test case of Check and runs in its own process, in the order of the file.
+ * unit.c runs them and unit_main.c has main(). A program with its own main() calls unit_run().
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,9 +18,10 @@
 #include <check.h>
 
 /*
- * Check writes a message to a file at every assertion that holds, to tell after a crash
- * which was the last, and a loop of them spends its time on that. The first time an
- * assertion holds is told, and so a crash is still told to be after one in its loop.
+ * Check writes a message to a file at every assertion, to report the last one after a crash.
+ * Loops of assertions spend most of their time on that. This macro writes the message only for
+ * the first execution of each assertion. A crash is still reported as after an assertion of its
+ * loop.
  */
 #define _mark_point(file, line) \
 	__extension__({ \
@@ -39,7 +40,7 @@ struct unit_test {
 
 #define TEST(name) TEST_EACH(name, 1)
 
-/** Runs count times, with _i from 0. */
+/** Run the test count times, with _i from 0. */
 #define TEST_EACH(name, count) \
 	static void name##_body(int); \
 	__attribute__((constructor)) static void name##_add(void) \
@@ -51,8 +52,8 @@ struct unit_test {
 	static void name##_body(__attribute__((unused)) int _i)
 
 /*
- * The step of a loop over cases that are many for what they compute: a sanitizer looks at
- * memory, of which it sees in some what it would in all.
+ * The step of loops over many cheap cases. With a sanitizer, a part of the cases is enough,
+ * because it checks memory accesses, which are the same in all cases.
  */
 #ifdef UNIT_CHECKED
 enum { UNIT_STEP = 4 };
@@ -68,20 +69,23 @@ unit_add(struct unit_test *test, size_t count);
 int
 unit_run(void);
 
-/** A program that defines these calls them before and after each test. */
+/** Optional hooks of a program, called before and after each test. */
 void
 unit_setup(void);
 void
 unit_teardown(void);
 
-/** Call undo(arg) when the test is over, the last one first; now, if it is still to be called. */
+/**
+ * Call undo(arg) at the end of the test; the last deferred call comes first. If the same call
+ * is already deferred, it is executed now and deferred again.
+ */
 void
 unit_defer(void (*undo)(void *arg), void *arg);
-/** It need not be called any more. */
+/** Cancel a deferred call. */
 void
 unit_forget(void (*undo)(void *arg), void *arg);
 
-/** A program that defines this as true runs its tests in a directory of scratch.h. */
+/** If a program defines this as true, its tests run in the directory of scratch.h. */
 extern bool unit_in_scratch;
 
 #endif /* UNIT_H */

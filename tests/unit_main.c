@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For programs without a main() of their own. */
+/* The main() of unit test programs that do not define their own. */
 #include "unit.h"
 
 int

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef BROKEN_H
 #define BROKEN_H
-/** Engines with one known defect each, to show that the suite finds it. */
+/** Engines with one known defect each. They show that the contract suite finds every defect. */
 #include <stdbool.h>
 #include <stddef.h>
 
 #include <mininb/engine.h>
 
 struct defect {
-	const char *name, *promise; /* "del_does_nothing", and the promise that it breaks */
+	const char *name,
+		*promise; /* "del_does_nothing", and the promise that the defect breaks */
 	struct {
-		size_t offset; /* in the engine's table; 0: none */
+		size_t offset; /* of the verb in the engine's table; 0: unused entry */
 		void (*verb)(void);
 	} verbs[3];
-	bool is_plain; /* `memory` itself, without the verbs of fitted.h */
+	bool is_plain; /* based on `memory` alone, without the verbs of fitted.h */
 	uint32_t caps_added, durabilities_added, auto_durability;
 	const char *table_name;
 };
@@ -23,7 +24,7 @@ struct defect {
 		offsetof(struct nb_engine, field), (void (*)(void))(with) \
 	}
 
-/** Heads of verbs, whose arguments have the names of engine.h. */
+/** Function headers of verbs. Their parameters have the names of engine.h. */
 #define GET(name) \
 	static int name(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 #define PUT(name) \
@@ -57,22 +58,25 @@ struct defect {
 		uint64_t operand)
 #define STATS(name) static void name(struct nb_db *db, nb_stat_emit emit, void *to)
 
-/** By subject; each list ends with a NULL name. */
+/** Defects grouped by subject. Each list ends with a NULL name. */
 extern const struct defect broken_records[], broken_verbs[], broken_scans[], broken_places[],
 	broken_requests[], broken_execute[], broken_transactions[];
 
-/** The index-th of all lists; NULL after the last. */
+/** The defect at this index in the concatenated lists; NULL after the last. */
 const struct defect *
 broken_defect(size_t index);
 
 size_t
 broken_count(void);
 
-/** `memory`, usually with the verbs of fitted.h, with the defect. There is one table. */
+/**
+ * The engine `memory` with the defect, and usually with the verbs of fitted.h. All calls share
+ * one table.
+ */
 const struct nb_engine *
 broken_engine(const struct nb_engine *memory, const struct defect *defect);
 
-/** The correct engine below. */
+/** The correct engine on which the defects are based. */
 extern const struct nb_engine *broken_right;
 
 /** A counter for defects; broken_engine() and broken_open_counted() set it to 0. */

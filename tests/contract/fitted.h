@@ -2,20 +2,24 @@
 #ifndef FITTED_H
 #define FITTED_H
 /**
- * A right engine that has what `memory` lacks: so that each promise of the suite
- * can be seen to be kept as well as broken.
+ * A correct engine with all verbs that `memory` lacks. It lets the tests check that each
+ * promise of the contract suite can both hold and break.
  */
 #include <mininb/engine.h>
 
 /**
- * `inner`, which is `memory`, with every verb, serializable transactions, a longest key of
- * FITTED_KEY_MAX, a longest value, and databases that outlive close, though not the
- * process. One table.
+ * `inner`, which is `memory`, plus:
+ * - every verb
+ * - serializable transactions
+ * - limits: keys of FITTED_KEY_MAX bytes, values of FITTED_VALUE_MAX bytes
+ * - databases that survive close, but not the end of the process
+ *
+ * All calls share one table.
  */
 const struct nb_engine *
 fitted_engine(const struct nb_engine *inner);
 
-/** Forget all databases. */
+/** Remove all databases. */
 void
 fitted_reset(void);
 

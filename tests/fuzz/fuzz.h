@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef FUZZ_H
 #define FUZZ_H
-/** What all targets need: a promise that ends the program, and files that are in memory. */
+/** Functions that all fuzz targets share: an assertion that aborts, and files in memory. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,10 @@ enum { FUZZ_PATH = 64 };
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/** On descriptor 2, since a target may have put another stream in place of stderr. */
+/**
+ * Abort with a message unless is_true. Writes to descriptor 2, because a target may replace the
+ * stream stderr.
+ */
 static inline void
 require(int is_true, const char *what)
 {
@@ -26,7 +29,7 @@ require(int is_true, const char *what)
 	abort();
 }
 
-/** The bytes as a text, which ends at the first zero; to free(). */
+/** A copy of the bytes as a string, which ends at the first zero byte. Free it. */
 static inline char *
 text_of(const uint8_t *data, size_t size)
 {
@@ -38,7 +41,10 @@ text_of(const uint8_t *data, size_t size)
 	return text;
 }
 
-/** A file in memory with these bytes; the descriptor, and in `path` a name to open it by. */
+/**
+ * Create a file in memory with these bytes. Returns its descriptor; `path` receives a name to
+ * open it by.
+ */
 static inline int
 file_of(const void *data, size_t size, char path[static FUZZ_PATH])
 {
@@ -49,7 +55,7 @@ file_of(const void *data, size_t size, char path[static FUZZ_PATH])
 	return fd;
 }
 
-/** A name for a file or directory of this process alone, in memory if that can be. */
+/** A name for a file or directory of this process, in memory if possible. */
 static inline const char *
 place_of(const char *what, char path[static FUZZ_PATH])
 {
@@ -58,7 +64,7 @@ place_of(const char *what, char path[static FUZZ_PATH])
 	return path;
 }
 
-/** No other file is to be opened by what an input says: "@FILE", "histogram:FILE". */
+/** Remove "@FILE" and "histogram:FILE" from an input, so that it cannot open other files. */
 static inline void
 defuse(char *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef FUZZ_MUTATE_H
 #define FUZZ_MUTATE_H
-/** Changes to an input, the same ones for the same numbers on every machine. */
+/** Mutations of an input. The same random numbers give the same mutations on every machine. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,12 +17,14 @@ struct dictionary {
 	size_t count;
 };
 
-/** One or a few changes in place, never beyond `room`; pieces may come from `other`. */
+/** Apply one or a few changes in place, never beyond `room`. Pieces may come from `other`. */
 void
 mutate(struct bytes *input, const struct bytes *other, const struct dictionary *dictionary,
 	struct rng *rng);
 
-/** A file of libFuzzer's: lines [NAME=]"WORD" with \\, \" and \xNN. False: it cannot be read. */
+/**
+ * Read a dictionary of libFuzzer: lines [NAME=]"WORD" with \\, \" and \xNN. False on failure.
+ */
 int
 dictionary_read(struct dictionary *dictionary, const char *path);
 

@@ -2,8 +2,8 @@
 #ifndef PLAIN_H
 #define PLAIN_H
 /**
- * What engines of tests have in common. One that sets PLAIN_SESSIONS has a database for its
- * session, and need not define their verbs.
+ * Definitions that test engines share. With PLAIN_SESSIONS, the database serves as the session,
+ * and the engine need not define session_open and session_close.
  */
 #include <mininb/engine.h>
 
@@ -34,7 +34,10 @@ session_close(struct nb_session *session)
 }
 #endif
 
-/** The fields that all fill in alike, for a table called `engine` whose verbs have their names. */
+/**
+ * The fields that all test engines fill in alike. For a table named `engine` whose verbs have
+ * the names of its fields.
+ */
 #define PLAIN_ENGINE \
 	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .licence = "BSD-2-Clause", \
 	.home = "part of mininb", .build = NB_ENGINE_BUILD, .version = version, \
