@@ -80,6 +80,7 @@ be_null(const struct options *options, run_fn run, const struct nb_memory_group 
 {
 	struct run_sink sink = {.progress = note_peak};
 	struct options null = null_options(options);
+	null.memory = group; /* so the run takes all memory that a longer one may need */
 	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	ending_begin();

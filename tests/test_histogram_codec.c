@@ -2,6 +2,7 @@
 /* Damaged texts: fuzz/fuzz_histogram.c. Texts marked PyPI were written by hdrhistogram 0.10.8, or by Python's zlib, struct and base64. */
 #include "base/histogram.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,6 +277,40 @@ TEST(counts_that_overflow_are_refused)
 	free(text);
 	assert_parts_refused(
 		with_counts(huge, 18), "not a histogram: it counts 2^63 values or more");
+}
+
+TEST(a_text_is_counted_on_top_of_what_is_there)
+{
+	static const unsigned char huge[9] = {
+		0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
+	struct parts parts = with_counts(huge, sizeof(huge));
+	char *half = pack(&parts), *text;
+	struct nb_histogram *histogram = new_histogram();
+	nb_histogram_add(histogram, 100);
+	nb_histogram_add(histogram, 3000);
+	ck_assert_int_eq(nb_histogram_encode(histogram, &text), NB_OK);
+	ck_assert_int_eq(histogram_add_text(histogram, text), NB_OK);
+	ck_assert_uint_eq(nb_histogram_count(histogram), 4);
+	ck_assert_uint_eq(histogram_at(histogram, 100), 2);
+	ck_assert_int_eq(histogram_add_text(histogram, half), NB_OK);
+	ck_assert_int_eq(histogram_add_text(histogram, half), NB_ERR_DATA);
+	ck_assert_str_eq(nb_error_text(), "not a histogram: it counts 2^63 values or more");
+	nb_histogram_delete(histogram);
+	free(text);
+	free(half);
+}
+
+TEST(a_text_takes_no_more_memory_than_it_has_characters)
+{
+	struct nb_histogram *histogram = new_histogram();
+	char *text;
+	for (uint64_t i = 0; i < 20000; i++)
+		nb_histogram_add(histogram, i * i * 7919 % 1000003);
+	ck_assert_int_eq(nb_histogram_encode(histogram, &text), NB_OK);
+	ck_assert_uint_gt(strlen(text), 2000);
+	ck_assert_uint_lt(malloc_usable_size(text), strlen(text) + 64);
+	nb_histogram_delete(histogram);
+	free(text);
 }
 
 TEST(sums_of_the_largest_counts_do_not_overflow)

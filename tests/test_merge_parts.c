@@ -156,7 +156,10 @@ TEST(a_finer_series_is_made_coarser)
 		ops += a.samples[i].ops + b.samples[i].ops;
 		a.samples[i].is_warmup = b.samples[i].is_warmup = 0;
 	}
-	ck_assert_int_eq(series_merge(&b, 2), NB_OK);
+	struct nb_histogram *work;
+	ck_assert_int_eq(nb_histogram_new(&work), NB_OK);
+	ck_assert_int_eq(series_merge(&b, 2, work), NB_OK);
+	nb_histogram_delete(work);
 	ck_assert(merge_series(&a, &b, &rc));
 	ck_assert_int_eq(rc, NB_OK);
 	ck_assert_uint_eq(a.interval_ns, 2000000000);

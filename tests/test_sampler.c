@@ -5,10 +5,14 @@
  */
 #include "run/sampler.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/histogram.h"
+#include "base/rng.h"
 #include "toy.h"
 #include "unit.h"
 
@@ -202,6 +206,67 @@ TEST(a_series_does_not_grow_for_ever)
 	ck_assert_uint_eq(series()->count, SERIES_SAMPLES_MAX / 2 + 5);
 	ck_assert_uint_eq(sum_of_samples(), count);
 	ck_assert_uint_eq(series()->samples[0].duration_ns, 40 * MS);
+}
+
+/** As the allocator sees them. */
+static size_t
+allocated_by_samples(void)
+{
+	size_t bytes = series()->count * sizeof(*series()->samples);
+	for (size_t i = 0; i < series()->count; i++) {
+		const struct sample *it = &series()->samples[i];
+		bytes += malloc_usable_size(it->latencies) + malloc_usable_size(it->counters);
+		for (size_t l = 0; l < it->latency_count; l++)
+			bytes += malloc_usable_size(it->latencies[l].hdr);
+	}
+	return bytes;
+}
+
+/** Of this process, not of files; 0 with a sanitizer, which keeps memory that was freed. */
+static size_t
+resident_bytes(void)
+{
+#ifdef UNIT_CHECKED
+	return 0;
+#else
+	unsigned long size, resident = 0, shared = 0;
+	FILE *statm = fopen("/proc/self/statm", "re");
+	ck_assert_ptr_nonnull(statm);
+	ck_assert_int_eq(fscanf(statm, "%lu %lu %lu", &size, &resident, &shared), 3);
+	fclose(statm);
+	return (resident - shared) * (size_t)sysconf(_SC_PAGESIZE);
+#endif
+}
+
+TEST(with_a_limit_of_memory_the_series_is_bounded_in_bytes)
+{
+	static const char group; /* a sampler only asks whether there is one */
+	enum { TICKS = 40 };     /* each of some 180 KiB */
+	struct rng rng;
+	rng_create(&rng, 1);
+	begin(20 * MS);
+	sampler_delete(rig.run->sampler);
+	rig.run->options.memory = (const void *)&group;
+	ck_assert_int_eq(sampler_new(rig.run, false), NB_OK);
+	rig.run->options.memory = NULL;
+	begin_phase(0, 0, 0);
+	size_t most = 0, resident = resident_bytes();
+	for (uint64_t i = 1; i <= TICKS; i++) {
+		for (uint64_t at = 0; at < 30000; at++)
+			times->counts[at] += rng_next(&rng) >> 32;
+		sampler_tick(rig.run->sampler, i * 20 * MS, i);
+		size_t bytes = allocated_by_samples();
+		ck_assert_uint_le(bytes, SERIES_BYTES_MAX);
+		ck_assert_uint_le(bytes, series()->bytes);
+		ck_assert_uint_lt(series()->bytes, bytes + bytes / 10);
+		most = bytes > most ? bytes : most;
+		ck_assert_uint_le(resident_bytes(), resident + SERIES_BYTES_MAX / 4 * 3);
+	}
+	sampler_end(rig.run->sampler, TICKS * 20 * MS + 1, TICKS);
+	ck_assert_uint_gt(most, SERIES_BYTES_MAX / 2);
+	ck_assert_uint_lt(series()->count, TICKS);
+	ck_assert_uint_eq(sum_of_samples(), TICKS);
+	ck_assert_uint_gt(series()->interval_ns, 20 * MS);
 }
 
 TEST(a_warm_up_ends_a_sample)

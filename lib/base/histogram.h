@@ -70,6 +70,13 @@ histogram_peek(struct nb_histogram *into, const struct nb_histogram *from);
 void
 histogram_since(struct nb_histogram *now, struct nb_histogram *before);
 
+/**
+ * Add the counts of a text that nb_histogram_decode() can read. After a failure, `histogram` may
+ * contain some of them.
+ */
+NB_MUST_CHECK int
+histogram_add_text(struct nb_histogram *histogram, const char *text);
+
 /** Bucket of any value. Above one hour it may be >= HISTOGRAM_BUCKETS. */
 static inline size_t
 histogram_index(uint64_t value)

@@ -171,11 +171,25 @@ encode_payload(unsigned char *to, const struct nb_histogram *histogram)
 	return HEADER_SIZE + size;
 }
 
+/**
+ * The most that encode_payload() writes: each count may follow a run of empty buckets. Of a usual
+ * histogram it is a few KiB. The room of the worst case, 300 KiB, comes from the kernel each time,
+ * or is a hole in the heap that a series of encoded histograms grows around.
+ */
+static size_t
+payload_room(const struct nb_histogram *histogram)
+{
+	size_t used = 1;
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		used += histogram_at(histogram, i) != 0;
+	return HEADER_SIZE + used * 2 * LEB128_MAX;
+}
+
 int
 nb_histogram_encode(const struct nb_histogram *histogram, char **out)
 {
 	int rc = NB_FAIL;
-	unsigned char *payload = malloc(HEADER_SIZE + HISTOGRAM_BUCKETS * LEB128_MAX);
+	unsigned char *payload = malloc(payload_room(histogram));
 	if (payload == NULL)
 		return error_system("memory to encode a histogram");
 	size_t size = encode_payload(payload, histogram);
@@ -193,7 +207,8 @@ nb_histogram_encode(const struct nb_histogram *histogram, char **out)
 	put_big_endian(binary, COOKIE_COMPRESSED, 4);
 	put_big_endian(binary + 4, compressed, 4);
 	base64_encode(text, binary, OUTER_SIZE + compressed);
-	*out = text;
+	char *exact = realloc(text, base64_size(OUTER_SIZE + compressed) + 1);
+	*out = exact != NULL ? exact : text;
 	text = NULL;
 	rc = NB_OK;
 free_all:
@@ -247,7 +262,7 @@ static int
 decode_counts(struct nb_histogram *histogram, const unsigned char *from, size_t size)
 {
 	size_t index = 0;
-	uint64_t total = 0;
+	uint64_t total = nb_histogram_count(histogram);
 	while (size > 0) {
 		uint64_t zigzag;
 		size_t used = get_leb128(from, size, &zigzag);
@@ -295,7 +310,7 @@ inflate_binary(unsigned char *inflated, size_t room, size_t *payload_size,
 
 /* The caller owns both buffers; `binary` has room for `length` bytes. */
 static int
-decode_within(struct nb_histogram **out, const char *text, size_t length, unsigned char *binary,
+decode_within(struct nb_histogram *into, const char *text, size_t length, unsigned char *binary,
 	unsigned char *inflated, size_t inflated_room)
 {
 	long size = base64_decode(binary, text, length);
@@ -303,22 +318,11 @@ decode_within(struct nb_histogram **out, const char *text, size_t length, unsign
 		return bad("it is not base64");
 	size_t payload_size;
 	int rc = inflate_binary(inflated, inflated_room, &payload_size, binary, (size_t)size);
-	if (rc != NB_OK)
-		return rc;
-	struct nb_histogram *histogram;
-	rc = nb_histogram_new(&histogram);
-	if (rc != NB_OK)
-		return rc;
-	rc = decode_counts(histogram, inflated + HEADER_SIZE, payload_size);
-	if (rc != NB_OK)
-		nb_histogram_delete(histogram);
-	else
-		*out = histogram;
-	return rc;
+	return rc == NB_OK ? decode_counts(into, inflated + HEADER_SIZE, payload_size) : rc;
 }
 
 int
-nb_histogram_decode(struct nb_histogram **out, const char *text)
+histogram_add_text(struct nb_histogram *histogram, const char *text)
 {
 	size_t length = strnlen(text, TEXT_MAX + 1);
 	if (length > TEXT_MAX)
@@ -332,8 +336,23 @@ nb_histogram_decode(struct nb_histogram **out, const char *text)
 	if (binary == NULL || inflated == NULL)
 		rc = error_system("memory to decode a histogram");
 	else
-		rc = decode_within(out, text, length, binary, inflated, room);
+		rc = decode_within(histogram, text, length, binary, inflated, room);
 	free(inflated);
 	free(binary);
+	return rc;
+}
+
+int
+nb_histogram_decode(struct nb_histogram **out, const char *text)
+{
+	struct nb_histogram *histogram;
+	int rc = nb_histogram_new(&histogram);
+	if (rc != NB_OK)
+		return rc;
+	rc = histogram_add_text(histogram, text);
+	if (rc == NB_OK)
+		*out = histogram;
+	else
+		nb_histogram_delete(histogram);
 	return rc;
 }

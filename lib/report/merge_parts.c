@@ -97,12 +97,12 @@ merge_threads(struct job_thread **into, uint32_t *count, const struct job_thread
 
 /** Merge a latency into a sample; if the sample has none of that kind, move it there. */
 static int
-add_latency(struct sample *into, struct sample_latency *from)
+add_latency(struct sample *into, struct sample_latency *from, struct nb_histogram *work)
 {
 	for (size_t i = 0; i < into->latency_count; i++) {
 		struct sample_latency *it = &into->latencies[i];
 		if (it->kind == from->kind && it->is_response == from->is_response)
-			return sample_latency_merge(it, from);
+			return sample_latency_merge(it, from, work);
 	}
 	struct sample_latency *added = array_append(
 		&into->latencies, &into->latency_count, sizeof(*into->latencies));
@@ -148,7 +148,8 @@ add_counters(struct sample *into, const struct sample *from, const struct counte
 }
 
 static int
-add_sample(struct sample *into, struct sample *from, const struct counters *names)
+add_sample(struct sample *into, struct sample *from, const struct counters *names,
+	struct nb_histogram *work)
 {
 	into->ops = merge_sum(into->ops, from->ops);
 	into->behind_ops = merge_sum(into->behind_ops, from->behind_ops);
@@ -156,7 +157,7 @@ add_sample(struct sample *into, struct sample *from, const struct counters *name
 	int rc = add_counters(into, from, names);
 	merge_fields(json_level_fields, &into->levels, &from->levels, &rc);
 	for (size_t i = 0; i < from->latency_count && rc == NB_OK; i++)
-		rc = add_latency(into, &from->latencies[i]);
+		rc = add_latency(into, &from->latencies[i], work);
 	return rc;
 }
 
@@ -175,7 +176,7 @@ find_sample(struct series *series, size_t count, const struct sample *like)
 }
 
 static void
-merge_samples(struct series *into, struct series *from, int *rc)
+merge_samples(struct series *into, struct series *from, struct nb_histogram *work, int *rc)
 {
 	size_t count = into->count;
 	merge_counters(&into->counters, &from->counters, rc);
@@ -184,21 +185,21 @@ merge_samples(struct series *into, struct series *from, int *rc)
 		*rc = rename_counters(it, &from->counters, &into->counters);
 		struct sample *same = find_sample(into, count, it);
 		if (*rc == NB_OK)
-			*rc = same != NULL ? add_sample(same, it, &into->counters)
+			*rc = same != NULL ? add_sample(same, it, &into->counters, work)
 					   : series_add(into, it);
 	}
 }
 
 /** Make the finer series as coarse as the other; false: impossible. */
 static bool
-equalise(struct series *a, struct series *b, int *rc)
+equalise(struct series *a, struct series *b, struct nb_histogram *work, int *rc)
 {
 	struct series *fine = a->interval_ns < b->interval_ns ? a : b;
 	uint64_t coarse_ns = merge_most(a->interval_ns, b->interval_ns);
 	if (fine->interval_ns == 0 || coarse_ns % fine->interval_ns != 0)
 		return false;
 	if (fine->interval_ns != coarse_ns)
-		*rc = series_merge(fine, coarse_ns / fine->interval_ns);
+		*rc = series_merge(fine, coarse_ns / fine->interval_ns, work);
 	return true;
 }
 
@@ -254,12 +255,18 @@ merge_series(struct series *into, struct series *from, int *rc)
 {
 	if (*rc != NB_OK || (into->count == 0 && from->count == 0))
 		return merge_pulses(into, from, rc);
-	if (into->count == 0 || from->count == 0 || !equalise(into, from, rc)) {
-		series_destroy(into);
-		return false;
-	}
-	merge_samples(into, from, rc);
-	return merge_pulses(into, from, rc);
+	struct nb_histogram *work;
+	*rc = nb_histogram_new(&work);
+	if (*rc != NB_OK)
+		return true;
+	bool fits = into->count > 0 && from->count > 0 && equalise(into, from, work, rc);
+	if (fits)
+		merge_samples(into, from, work, rc);
+	nb_histogram_delete(work);
+	if (fits)
+		return merge_pulses(into, from, rc);
+	series_destroy(into);
+	return false;
 }
 
 /* ---- groups ---- */

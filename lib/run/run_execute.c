@@ -56,6 +56,10 @@ create_workers(struct nb_run *run)
 				&part->workers[t], &part->plan, t, run->options.procs > 1);
 			if (rc != NB_OK)
 				return rc;
+			/* Else it would grow during the run, which mininb's share does not show. */
+			if (run->options.memory != NULL)
+				memset(&part->workers[t]->pulses, 0,
+					sizeof(part->workers[t]->pulses));
 		}
 	}
 	return NB_OK;

@@ -13,6 +13,9 @@
  * they are slow. Rejected: a thread of its own, which would compete with the workers for a CPU where
  * the main thread does so anyway.
  *
+ * With a limit of memory, mininb's own share of it is measured in a short run. So room for samples
+ * and pulses is taken before the run, and a series that needs more is made coarser.
+ *
  * Nothing here may wait, so if memory runs out the sampling ends with a warning, and the run goes on.
  */
 #include "run/sampler.h"
@@ -25,6 +28,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "run/reserve.h"
 #include "run/syncs.h"
 
 enum {
@@ -56,10 +60,12 @@ struct sampler {
 	/* as of the last sample: services, responses; NULL: no phase has had it */
 	struct nb_histogram *before[NB_KINDS_MAX][2];
 	struct nb_histogram *now, *all;
-	uint64_t origin_ns;       /* first operation, on CLOCK_MONOTONIC */
-	uint64_t begin_ns;        /* of this phase, since that */
-	bool has_begun;           /* begin_ns is known */
-	struct mark tick, sample; /* the last ones */
+	struct pulse_track *track; /* of all workers, when they are parked */
+	struct reserve reserve;    /* for samples; only with a limit of memory */
+	uint64_t origin_ns;        /* first operation, on CLOCK_MONOTONIC */
+	uint64_t begin_ns;         /* of this phase, since that */
+	bool has_begun;            /* begin_ns is known */
+	struct mark tick, sample;  /* the last ones */
 	struct system_counts first, phase_first, last;
 	struct target_usage server,
 		server_last;     /* when the phase began; as of the last sample */
@@ -140,6 +146,23 @@ no_hardware(const struct nb_run *run)
 	return "counting them costs up to 5 % in a virtual machine";
 }
 
+/** Memory of the sampler's own, all that it may need if there is a limit. */
+static int
+allocate(struct sampler *sampler)
+{
+	bool is_limited = sampler->run->options.memory != NULL && !sampler->is_off;
+	int rc = nb_histogram_new(&sampler->now);
+	if (rc == NB_OK)
+		rc = nb_histogram_new(&sampler->all);
+	sampler->track = malloc(sizeof(*sampler->track));
+	if (rc == NB_OK && sampler->track == NULL)
+		rc = error_memory();
+	if (rc != NB_OK || !is_limited)
+		return rc;
+	memset(sampler->track, 0, sizeof(*sampler->track));
+	return reserve_create(&sampler->reserve, SERIES_BYTES_MAX);
+}
+
 int
 sampler_new(struct nb_run *run, bool is_of_processes)
 {
@@ -155,9 +178,7 @@ sampler_new(struct nb_run *run, bool is_of_processes)
 		: sampler->is_early                        ? SERIES_SAMPLE_EARLY_NS
 		: asked_ns > SAMPLER_LEAST_NS              ? asked_ns
 							   : SAMPLER_LEAST_NS;
-	int rc = nb_histogram_new(&sampler->now);
-	if (rc == NB_OK)
-		rc = nb_histogram_new(&sampler->all);
+	int rc = allocate(sampler);
 	if (rc == NB_OK && is_of_processes)
 		rc = syncs_share();
 	if (rc == NB_OK) {
@@ -198,6 +219,8 @@ sampler_delete(struct sampler *sampler)
 	}
 	nb_histogram_delete(sampler->now);
 	nb_histogram_delete(sampler->all);
+	free(sampler->track);
+	reserve_destroy(&sampler->reserve);
 	counters_destroy(&sampler->counted);
 	system_probe_delete(sampler->probe);
 	free(sampler);
@@ -217,19 +240,16 @@ static int
 take_pulses(struct sampler *sampler, uint64_t since_ns)
 {
 	struct series *series = &sampler->run->measured.series;
-	struct pulse_track *track = malloc(sizeof(*track));
 	struct pulses *pulses = array_append(
 		&series->pulses, &series->pulses_count, sizeof(*series->pulses));
-	int rc = track != NULL && pulses != NULL ? NB_OK : error_memory();
-	if (rc == NB_OK) {
-		sampler->phase.pulses(sampler->phase.arg, track);
-		pulses->begin_ns = sampler->begin_ns;
-		pulses->phase = sampler->phase.phase;
-		rc = pulse_take(pulses, track, &sampler->run->clock, since_ns);
-	}
-	if (rc != NB_OK && pulses != NULL)
+	if (pulses == NULL)
+		return NB_FAIL;
+	sampler->phase.pulses(sampler->phase.arg, sampler->track);
+	pulses->begin_ns = sampler->begin_ns;
+	pulses->phase = sampler->phase.phase;
+	int rc = pulse_take(pulses, sampler->track, &sampler->run->clock, since_ns);
+	if (rc != NB_OK)
 		series->pulses_count--;
-	free(track);
 	return rc;
 }
 
@@ -270,7 +290,6 @@ has_kind(const struct sampler *sampler, uint32_t kind)
 static int
 take_latencies(struct sampler *sampler, struct sample *sample)
 {
-	/* No room for more kinds than there may be: mininb's memory grows by samples during a run. */
 	size_t most = (size_t)__builtin_popcountll(sampler->phase.kinds) *
 		(sampler->phase.has_response ? 2 : 1);
 	sample->latencies = calloc(most + 1, sizeof(*sample->latencies));
@@ -286,6 +305,9 @@ take_latencies(struct sampler *sampler, struct sample *sample)
 	}
 	sampler->p50_ns = histogram_supported(sampler->all, 50);
 	sampler->p99_ns = histogram_supported(sampler->all, 99);
+	struct sample_latency *exact = realloc(sample->latencies,
+		(sample->latency_count + (sample->latency_count == 0)) * sizeof(*exact));
+	sample->latencies = exact != NULL ? exact : sample->latencies;
 	return rc;
 }
 
@@ -377,13 +399,18 @@ static int
 bound_series(struct sampler *sampler, uint64_t at_ns)
 {
 	struct series *series = &sampler->run->measured.series;
+	bool is_limited = sampler->reserve.bytes > 0;
 	int rc = NB_OK;
 	if (sampler->is_early && at_ns >= EARLY_NS) {
 		sampler->is_early = false;
-		rc = series_merge(series, EARLY_FACTOR);
+		rc = series_merge(series, EARLY_FACTOR, sampler->now);
 	}
-	if (rc == NB_OK && series->count >= SERIES_SAMPLES_MAX)
-		rc = series_merge(series, 2);
+	if (rc == NB_OK &&
+		(series->count >= SERIES_SAMPLES_MAX ||
+			(is_limited && series->bytes > SERIES_BYTES_MAX)))
+		rc = series_merge(series, 2, sampler->now);
+	if (is_limited)
+		reserve_use(&sampler->reserve, series->bytes);
 	return rc;
 }
 

@@ -25,17 +25,43 @@ sample_destroy(struct sample *sample)
 	*sample = (struct sample){0};
 }
 
+/** As glibc allocates them: a word of its own, whole pairs of words, at least two pairs. */
+static size_t
+chunk_bytes(size_t bytes)
+{
+	enum { PAIR = 2 * sizeof(size_t) };
+	size_t pairs = (bytes + sizeof(size_t) + PAIR - 1) / PAIR;
+	return (pairs < 2 ? 2 : pairs) * PAIR;
+}
+
+static size_t
+sample_bytes(const struct sample *sample)
+{
+	size_t bytes = sizeof(*sample) +
+		chunk_bytes(sample->latency_count * sizeof(*sample->latencies)) +
+		chunk_bytes(sample->counter_count * sizeof(*sample->counters));
+	for (size_t i = 0; i < sample->latency_count; i++)
+		bytes += chunk_bytes(strlen(sample->latencies[i].hdr) + 1);
+	return bytes;
+}
+
 int
 series_add(struct series *series, struct sample *sample)
 {
-	struct sample *place = array_append(
-		&series->samples, &series->count, sizeof(*series->samples));
-	if (place == NULL)
-		sample_destroy(sample);
-	else
-		*place = *sample;
+	if (series->count >= series->room) {
+		size_t room = series->count < 8 ? 16 : 2 * series->count;
+		struct sample *grown = realloc(series->samples, room * sizeof(*grown));
+		if (grown == NULL) {
+			sample_destroy(sample);
+			return error_memory();
+		}
+		series->samples = grown;
+		series->room = room;
+	}
+	series->bytes += sample_bytes(sample);
+	series->samples[series->count++] = *sample;
 	*sample = (struct sample){0};
-	return place != NULL ? NB_OK : NB_FAIL;
+	return NB_OK;
 }
 
 /* ---- neighbours put together ---- */
@@ -52,42 +78,37 @@ find_latency(struct sample *sample, const struct sample_latency *like)
 }
 
 int
-sample_latency_merge(struct sample_latency *into, const struct sample_latency *from)
+sample_latency_merge(struct sample_latency *into, const struct sample_latency *from,
+	struct nb_histogram *work)
 {
-	struct nb_histogram *sum = NULL, *more = NULL;
 	char *text = NULL;
-	int rc = nb_histogram_decode(&sum, into->hdr);
+	nb_histogram_reset(work);
+	int rc = histogram_add_text(work, into->hdr);
 	if (rc == NB_OK)
-		rc = nb_histogram_decode(&more, from->hdr);
-	if (rc == NB_OK && nb_histogram_count(sum) > INT64_MAX - nb_histogram_count(more))
-		rc = error_set(NB_ERR_DATA, "latencies of 2^63 operations cannot be merged");
-	if (rc == NB_OK) {
-		nb_histogram_merge(sum, more);
-		rc = nb_histogram_encode(sum, &text);
-	}
-	if (rc == NB_OK) {
-		free(into->hdr);
-		into->hdr = text;
-		into->count += from->count;
-		into->p50_ns = histogram_supported(sum, 50);
-		into->p99_ns = histogram_supported(sum, 99);
-		into->p999_ns = histogram_supported(sum, 99.9);
-		into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
-	}
-	nb_histogram_delete(sum);
-	nb_histogram_delete(more);
-	return rc;
+		rc = histogram_add_text(work, from->hdr);
+	if (rc == NB_OK)
+		rc = nb_histogram_encode(work, &text);
+	if (rc != NB_OK)
+		return rc;
+	free(into->hdr);
+	into->hdr = text;
+	into->count += from->count;
+	into->p50_ns = histogram_supported(work, 50);
+	into->p99_ns = histogram_supported(work, 99);
+	into->p999_ns = histogram_supported(work, 99.9);
+	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
+	return NB_OK;
 }
 
 /** `from` gives what it has, and is empty then. */
 static int
-take_latencies(struct sample *into, struct sample *from)
+take_latencies(struct sample *into, struct sample *from, struct nb_histogram *work)
 {
 	int rc = NB_OK;
 	for (size_t i = 0; i < from->latency_count && rc == NB_OK; i++) {
 		struct sample_latency *same = find_latency(into, &from->latencies[i]);
 		if (same != NULL) {
-			rc = sample_latency_merge(same, &from->latencies[i]);
+			rc = sample_latency_merge(same, &from->latencies[i], work);
 			continue;
 		}
 		struct sample_latency *place = array_append(
@@ -126,7 +147,8 @@ take_counters(const struct series *series, struct sample *into, struct sample *f
 
 /** `from`, the later one, is empty then. */
 static int
-merge_sample(const struct series *series, struct sample *into, struct sample *from)
+merge_sample(const struct series *series, struct sample *into, struct sample *from,
+	struct nb_histogram *work)
 {
 	into->end_ns = from->end_ns;
 	into->duration_ns += from->duration_ns;
@@ -136,22 +158,22 @@ merge_sample(const struct series *series, struct sample *into, struct sample *fr
 	into->levels = from->levels;
 	target_usage_add(&into->server, &(struct target_usage){0}, &from->server);
 	take_counters(series, into, from);
-	int rc = take_latencies(into, from);
+	int rc = take_latencies(into, from, work);
 	sample_destroy(from);
 	return rc;
 }
 
 int
-series_merge(struct series *series, size_t factor)
+series_merge(struct series *series, size_t factor, struct nb_histogram *work)
 {
-	size_t kept = 0, run = 0;
+	size_t kept = 0, run = 0, bytes = 0;
 	int rc = NB_OK;
 	for (size_t i = 0; i < series->count; i++) {
 		struct sample *next = &series->samples[i];
 		struct sample *last = kept > 0 ? &series->samples[kept - 1] : NULL;
 		if (rc == NB_OK && last != NULL && run < factor && last->phase == next->phase &&
 			last->is_warmup == next->is_warmup) {
-			rc = merge_sample(series, last, next);
+			rc = merge_sample(series, last, next, work);
 			run++;
 			continue;
 		}
@@ -160,6 +182,9 @@ series_merge(struct series *series, size_t factor)
 		kept++;
 		run = 1;
 	}
+	for (size_t i = 0; i < kept; i++)
+		bytes += sample_bytes(&series->samples[i]);
+	series->bytes = bytes;
 	series->count = kept;
 	series->interval_ns *= factor;
 	return rc;

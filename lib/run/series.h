@@ -20,6 +20,7 @@
 
 enum {
 	SERIES_SAMPLES_MAX = 2048,
+	SERIES_BYTES_MAX = 4 << 20, /* only with a limit of memory */
 	SERIES_PULSES_MAX = 16384,
 	SERIES_GAPS_MAX = 64,
 };
@@ -74,7 +75,8 @@ struct pulses {
 struct series {
 	uint64_t interval_ns; /* of the samples, as it is by now */
 	struct sample *samples;
-	size_t count;
+	size_t count, room; /* what series_add() has allocated */
+	size_t bytes;       /* that those of series_add() take, with the allocator's own */
 	struct counters counters; /* names, units and kinds; values are those of the end */
 	struct pulses *pulses;    /* one for each phase */
 	size_t pulses_count;
@@ -86,14 +88,19 @@ series_add(struct series *series, struct sample *sample);
 
 /**
  * Put each `factor` neighbours of a phase together: counts added, histograms merged, levels
- * of the last one.
+ * of the last one. `work` is overwritten: a histogram for each merge would be most of the memory
+ * that a run without an engine needs.
  */
 NB_MUST_CHECK int
-series_merge(struct series *series, size_t factor);
+series_merge(struct series *series, size_t factor, struct nb_histogram *work);
 
-/** Count in `into` what `from` has: of the same kind of operation. On a failure it is as it was. */
+/**
+ * Count in `into` what `from` has: of the same kind of operation. On a failure it is as it was.
+ * `work` is overwritten.
+ */
 NB_MUST_CHECK int
-sample_latency_merge(struct sample_latency *into, const struct sample_latency *from);
+sample_latency_merge(struct sample_latency *into, const struct sample_latency *from,
+	struct nb_histogram *work);
 
 void
 series_destroy(struct series *series);
