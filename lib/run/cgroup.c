@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The process's own group of memory, and its limits. */
+/* The process's own memory cgroup, and its limits. */
 #include "run/cgroup.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@ struct search {
 };
 
 /**
- * In a container the name may be that outside, and the mount is then the group itself. A group
- * of version 2 counts only if it has the controller.
+ * In a container, the name may be the one outside. The mount is then the cgroup itself. A
+ * cgroup of version 2 is used only if it has the controller.
  */
 static void
 take_group(const struct search *search, uint32_t version, const char *mount, const char *group)

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A control group with a limit of memory, for one run and its children.
+ * A cgroup with a memory limit, for one run and its children.
  *
- * The limit is of everything that they touch first: memory of their own, page cache, kernel
- * structures. Memory that a process had before it entered stays charged to its old group, as do
- * pages of a file that was cached before: the caller enters early, and the run evicts its files.
+ * The limit covers everything that they touch first: their own memory, page cache, kernel
+ * structures. Memory that a process had before it entered stays charged to its old cgroup. The
+ * same holds for file pages that were cached before. So the caller enters early, and the run
+ * evicts its files.
  *
- * The group is a child of the process's own one, so a limit above it still holds. Version 2
- * allows no processes beside groups with controllers: if the own group has not delegated memory
- * yet, this process moves into a group of its own first. That works if it is alone in its group,
- * as in a scope of systemd-run.
+ * The cgroup is a child of the process's own one, so a limit above it still applies. Version 2
+ * allows no processes next to cgroups with controllers. If the own cgroup has not delegated
+ * memory yet, this process first moves into a cgroup of its own. That works if it is alone in
+ * its cgroup, as in a scope of systemd-run.
  *
- * Swap is not allowed, because an engine that swaps has more memory than the limit. Version 1
+ * Swap is disabled, because an engine that swaps has more memory than the limit. Version 1
  * without swap accounting gets swappiness 0 instead, which swaps only as a last resort.
  *
- * Version 2 was tried in User-mode Linux 6.1, with and without systemd; version 1 runs the tests.
+ * Version 2 was tested in User-mode Linux 6.1, with and without systemd; version 1 runs the
+ * tests.
  */
 #include "run/cgroup.h"
 
@@ -38,15 +40,15 @@ enum { REMOVE_TRIES = 200, REMOVE_STEP_US = 10000 };
 static const char prefix[] = "mininb-";
 
 struct nb_memory_group {
-	struct cgroup own; /* of the process that made it */
+	struct cgroup own; /* of the process that created it */
 	char path[CGROUP_PATH + 64];
-	char beside[CGROUP_PATH + 64]; /* where that process went; "": it stayed */
+	char beside[CGROUP_PATH + 64]; /* the cgroup into which that process moved; "": none */
 	uint64_t limit_bytes, harness_bytes;
 };
 
-/* ---- files of a group ---- */
+/* ---- files of a cgroup ---- */
 
-/** False, with errno, if the kernel refused it. */
+/** False, with errno, if the kernel rejects it. */
 static bool
 put_text(const char *group, const char *file, const char *text)
 {
@@ -70,7 +72,7 @@ put_number(const char *group, const char *file, uint64_t number)
 	return put_text(group, file, text);
 }
 
-/** The number behind `key` in a file of lines "key number"; 0: there is none. */
+/** The number after `key` in a file of lines "key number"; 0: none. */
 static uint64_t
 get_value(const struct nb_memory_group *group, const char *file, const char *key)
 {
@@ -94,9 +96,9 @@ get_number(const struct nb_memory_group *group, const char *file)
 	return procfs_number(&number, "", "%s/%s", group->path, file) ? number : 0;
 }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
-/** Removes groups of processes that were killed; one with processes stays. */
+/** Remove the cgroups of killed processes. One that contains processes stays. */
 static void
 remove_stale(const char *parent)
 {
@@ -115,7 +117,7 @@ remove_stale(const char *parent)
 		closedir(dir);
 }
 
-/** Of version 2: lets groups below the own one have limits of memory. */
+/** For version 2: allow memory limits in cgroups below the own one. */
 static bool
 delegate(struct nb_memory_group *group)
 {
@@ -195,7 +197,7 @@ nb_memory_group_enter(const struct nb_memory_group *group)
 	return error_system("memory: cannot enter the control group %s", group->path);
 }
 
-/** Processes that were killed are gone a moment later. */
+/** Killed processes leave the cgroup a moment later, so removal is repeated. */
 void
 nb_memory_group_delete(struct nb_memory_group *group)
 {
@@ -214,7 +216,7 @@ nb_memory_group_delete(struct nb_memory_group *group)
 	free(group);
 }
 
-/* ---- what it counted ---- */
+/* ---- measurements ---- */
 
 /** "some avg10=0.00 avg60=0.00 avg300=0.00 total=123", in microseconds. */
 static uint64_t

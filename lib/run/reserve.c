@@ -2,12 +2,13 @@
 /*
  * Pages that stand for memory that is needed later.
  *
- * They are not inherited by a child process: pages of a fork stay charged until both have given
- * them back. They are small ones, because the kernel gives back a huge page only as a whole.
+ * A child process does not inherit them, because pages of a fork stay charged until both
+ * processes have released them. They are small pages, because the kernel frees a huge page only
+ * as a whole.
  *
- * Rejected: to allocate the list itself from a block of fixed size, which needs an allocator that
- * takes chunks back in any order; and to count the list's greatest size as used by mininb without
- * holding it, which would give the engine the part that the list does not have.
+ * Rejected: to allocate the list itself from a block of fixed size. That needs an allocator
+ * that accepts chunks in any order. Also rejected: to count the list's greatest size as
+ * mininb's without holding it. The engine would then get the part that the list does not use.
  */
 #include "run/reserve.h"
 

@@ -56,7 +56,7 @@ create_workers(struct nb_run *run)
 				&part->workers[t], &part->plan, t, run->options.procs > 1);
 			if (rc != NB_OK)
 				return rc;
-			/* Else it would grow during the run, which mininb's share does not show. */
+			/* Touched now, because mininb's share does not cover growth during the run. */
 			if (run->options.memory != NULL)
 				memset(&part->workers[t]->pulses, 0,
 					sizeof(part->workers[t]->pulses));

@@ -2,21 +2,22 @@
 /*
  * Samples of a run, taken by the thread that otherwise waits for the workers.
  *
- * Pulses are the workers' own, taken when they are parked (pulse.c): this thread may not look for a
- * while, above all when the whole process stands still.
+ * Workers record their own pulses, which are taken when the workers are parked (pulse.c). This
+ * thread may be delayed, above all when the whole process stands still.
  *
- * The latencies of a sample are the difference of two readings of the workers' histograms, which go
- * on meanwhile (histogram_peek). An operation is counted in its block, and the next sample may hold
- * it; all samples together lack none.
+ * The latencies of a sample are the difference of two readings of the workers' histograms,
+ * which continue meanwhile (histogram_peek). An operation is counted with its block, perhaps in
+ * the next sample. All samples together contain each operation.
  *
- * Expensive looks are rarer: the walk over the database's files, and the engine's own counters where
- * they are slow. Rejected: a thread of its own, which would compete with the workers for a CPU where
- * the main thread does so anyway.
+ * Expensive readings are less frequent: the walk over the database's files, and the engine's
+ * counters if they are slow. Rejected: a separate thread. It would compete with the workers for
+ * a CPU, where the main thread does so anyway.
  *
- * With a limit of memory, mininb's own share of it is measured in a short run. So room for samples
- * and pulses is taken before the run, and a series that needs more is made coarser.
+ * With a memory limit, mininb's share of it is measured in a short run. So memory for samples
+ * and pulses is allocated before the run, and a series that needs more is made coarser.
  *
- * Nothing here may wait, so if memory runs out the sampling ends with a warning, and the run goes on.
+ * Nothing here may wait. If memory runs out, the sampling ends with a warning, and the run
+ * continues.
  */
 #include "run/sampler.h"
 
@@ -32,17 +33,17 @@
 #include "run/syncs.h"
 
 enum {
-	SELDOM = 10,      /* expensive looks are in one of so many samples */
+	SELDOM = 10,      /* one in this many samples has expensive readings */
 	EARLY_FACTOR = 5, /* SERIES_SAMPLE_NS / SERIES_SAMPLE_EARLY_NS */
 };
 
-#define EARLY_NS UINT64_C(10000000000)      /* of the run, in which there are more samples */
-#define DEAR_WALK_NS UINT64_C(5000000)      /* over the files */
-#define DEAR_SERVER_NS UINT64_C(2000000)    /* at the memory of servers */
-#define DEAR_COUNTERS_NS UINT64_C(10000000) /* of the engine */
-#define LIVE_NS UINT64_C(250000000)         /* a rate that is shown is of one or two of these */
+#define EARLY_NS UINT64_C(10000000000)      /* part of the run with more samples */
+#define DEAR_WALK_NS UINT64_C(5000000)      /* a slower walk over the files is expensive */
+#define DEAR_SERVER_NS UINT64_C(2000000)    /* a slower reading of servers' memory is */
+#define DEAR_COUNTERS_NS UINT64_C(10000000) /* slower counters of the engine are */
+#define LIVE_NS UINT64_C(250000000)         /* a displayed rate covers one or two of these */
 
-/** How far it was at some time since the begin of the phase. */
+/** The progress at a time since the start of the phase. */
 struct mark {
 	uint64_t since_ns, ops;
 };
@@ -51,28 +52,28 @@ struct sampler {
 	struct nb_run *run;
 	struct system_probe *probe;
 	bool is_of_processes;
-	bool is_off;     /* there are no samples, or no more */
-	bool is_open;    /* a phase is under way */
-	bool has_origin; /* and so a first phase was begun */
-	bool is_early;   /* its samples will be merged when that time is over */
+	bool is_off;     /* no samples, or no more */
+	bool is_open;    /* a phase is in progress */
+	bool has_origin; /* a first phase has begun */
+	bool is_early;   /* samples are frequent, and are merged later */
 	bool is_warm;
 	struct sampler_phase phase;
-	/* as of the last sample: services, responses; NULL: no phase has had it */
+	/* at the last sample: service, response; NULL: no phase has had it */
 	struct nb_histogram *before[NB_KINDS_MAX][2];
 	struct nb_histogram *now, *all;
 	struct pulse_track *track; /* of all workers, when they are parked */
-	struct reserve reserve;    /* for samples; only with a limit of memory */
-	uint64_t origin_ns;        /* first operation, on CLOCK_MONOTONIC */
-	uint64_t begin_ns;         /* of this phase, since that */
+	struct reserve reserve;    /* for samples; only with a memory limit */
+	uint64_t origin_ns;        /* CLOCK_MONOTONIC of the first operation */
+	uint64_t begin_ns;         /* start of this phase, since origin_ns */
 	bool has_begun;            /* begin_ns is known */
 	struct mark tick, sample;  /* the last ones */
 	struct system_counts first, phase_first, last;
 	struct target_usage server,
-		server_last;     /* when the phase began; as of the last sample */
-	struct counters counted; /* the engine's, as of the last sample that has them */
+		server_last;     /* at the start of the phase; at the last sample */
+	struct counters counted; /* the engine's counters at the last sample that has them */
 	bool has_counters;
-	uint32_t walks_left, counters_left, server_left; /* samples that do without */
-	uint64_t data_bytes;                             /* as of the last walk */
+	uint32_t walks_left, counters_left, server_left; /* samples to skip */
+	uint64_t data_bytes;                             /* at the last walk */
 	struct mark live[2];
 	uint64_t p50_ns, p99_ns;
 };
@@ -85,8 +86,9 @@ look(struct sampler *sampler)
 	struct system_counts counts;
 	system_look(sampler->probe, &counts);
 	if ((sampler->run->engine->table.caps & NB_CAP_REMOTE) != 0)
-		system_forget(&counts, SYSTEM_SYNCS); /* which the server makes */
-	if (sampler->is_of_processes) /* this one says nothing of the others that do the work */
+		system_forget(&counts, SYSTEM_SYNCS); /* the server makes these calls */
+	/* this process does not show the usage of the others, which do the work */
+	if (sampler->is_of_processes)
 		system_forget(&counts,
 			SYSTEM_PROCESS | SYSTEM_IO | SYSTEM_CYCLES | SYSTEM_CACHE |
 				SYSTEM_BRANCHES);
@@ -114,7 +116,7 @@ look_levels(struct sampler *sampler, bool must_walk)
 	return levels;
 }
 
-/** Servers of our own: what they have used until now. */
+/** The usage so far of private servers. */
 static struct target_usage
 look_server(struct sampler *sampler, bool must_be_whole)
 {
@@ -131,12 +133,13 @@ look_server(struct sampler *sampler, bool must_be_whole)
 	return usage;
 }
 
-/* ---- making and deleting ---- */
+/* ---- creation and deletion ---- */
 
 /**
- * To a virtual machine each access to a counter of the processor is a call of the hypervisor,
- * some at each switch of a thread. Measured under KVM on the null engine: 2 % of the CPU time
- * for one event, 4 to 5 % for all six. On the bare machine it is a register of its own.
+ * The reason for not counting hardware events, or NULL. In a virtual machine, each access to a
+ * hardware counter is a call of the hypervisor, and each thread switch makes some. Measured
+ * under KVM on the null engine: 2 % of the CPU time for one event, 4 to 5 % for all six. On
+ * bare metal, it is only an access to a register.
  */
 static const char *
 no_hardware(const struct nb_run *run)
@@ -146,7 +149,7 @@ no_hardware(const struct nb_run *run)
 	return "counting them costs up to 5 % in a virtual machine";
 }
 
-/** Memory of the sampler's own, all that it may need if there is a limit. */
+/** Allocate the sampler's memory; with a memory limit, all that it may need. */
 static int
 allocate(struct sampler *sampler)
 {
@@ -226,7 +229,7 @@ sampler_delete(struct sampler *sampler)
 	free(sampler);
 }
 
-/** Memory has run out; what there is stays. */
+/** End the sampling when memory runs out. Existing samples stay. */
 static void
 give_up(struct sampler *sampler)
 {
@@ -265,7 +268,7 @@ take_latency(struct sampler *sampler, uint32_t kind, bool is_response, struct sa
 	uint64_t count = nb_histogram_count(now);
 	if (count == 0)
 		return NB_OK;
-	if (sampler->run->options.progress != NULL && /* somebody looks */
+	if (sampler->run->options.progress != NULL && /* the caller displays latencies */
 		is_response == sampler->phase.has_response)
 		nb_histogram_merge(sampler->all, now);
 	struct sample_latency *into = &sample->latencies[sample->latency_count];
@@ -349,12 +352,13 @@ take_counters(struct sampler *sampler, struct sample *sample, bool is_end)
 		sampler->counters_left--;
 		return NB_OK;
 	}
-	if (run->checkpoints.goes_on) /* on the thread that would ask; the next sample has it */
+	/* the keeper is busy with it; the next sample has the counters */
+	if (run->checkpoints.goes_on)
 		return NB_OK;
 	struct counters now;
 	int rc = run_ask_counters(run, &now);
 	if (run->left.is_left)
-		return NB_OK; /* which is reported elsewhere */
+		return NB_OK; /* this is reported elsewhere */
 	if (run->call_ns > DEAR_COUNTERS_NS)
 		sampler->counters_left = SELDOM - 1;
 	if (rc == NB_OK)
@@ -394,7 +398,7 @@ make_sample(struct sampler *sampler, struct sample *sample, uint64_t since_ns, u
 	return rc == NB_OK ? take_counters(sampler, sample, is_end) : rc;
 }
 
-/** Keep the series within the bounds of series.h. */
+/** Keep the series within the limits of series.h. */
 static int
 bound_series(struct sampler *sampler, uint64_t at_ns)
 {
@@ -432,7 +436,7 @@ take_sample(struct sampler *sampler, uint64_t since_ns, uint64_t done, bool is_e
 
 /* ---- phases ---- */
 
-/** Memory for what no phase before has had. */
+/** Allocate the histograms that no earlier phase has needed. */
 static int
 make_histograms(struct sampler *sampler)
 {
@@ -485,7 +489,7 @@ sampler_begin(struct sampler *sampler, const struct sampler_phase *phase)
 	sampler->first = sampler->last;
 }
 
-/** Where the phase is in the time of the run: known when its first operation has begun. */
+/** Find the start of the phase in the time of the run, once its first operation has begun. */
 static void
 place(struct sampler *sampler, uint64_t since_ns)
 {

@@ -198,7 +198,7 @@ rise_time(double from, double slope, double operations)
 }
 
 /**
- * A falling ramp is a rising one backwards. So there is no cancellation near its end either.
+ * A falling ramp is a rising one backwards. So nothing cancels out near its end either.
  */
 static double
 ramp_time(const struct schedule_step *step, struct place place)

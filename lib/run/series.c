@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A run over time, as a list that stays short.
+ * A run over time, as a list of bounded length.
  *
- * Neighbours are put together by merging their histograms, never their percentiles, so a
- * coarser series says exactly what a finer one would have. Only those of one phase, and
- * none of a warm-up with what counts.
+ * Neighbours are merged by their histograms, never by their percentiles. So a coarser series
+ * has exactly the values that it would have had from the start. Samples of different phases are
+ * never merged, nor those of a warm-up with measured ones.
  */
 #include "run/series.h"
 
@@ -25,7 +25,7 @@ sample_destroy(struct sample *sample)
 	*sample = (struct sample){0};
 }
 
-/** As glibc allocates them: a word of its own, whole pairs of words, at least two pairs. */
+/** The size of a chunk in glibc: one more word, in whole pairs of words, at least two pairs. */
 static size_t
 chunk_bytes(size_t bytes)
 {
@@ -64,7 +64,7 @@ series_add(struct series *series, struct sample *sample)
 	return NB_OK;
 }
 
-/* ---- neighbours put together ---- */
+/* ---- merging neighbours ---- */
 
 static struct sample_latency *
 find_latency(struct sample *sample, const struct sample_latency *like)
@@ -100,7 +100,7 @@ sample_latency_merge(struct sample_latency *into, const struct sample_latency *f
 	return NB_OK;
 }
 
-/** `from` gives what it has, and is empty then. */
+/** Move the latencies of `from`, which is then empty. */
 static int
 take_latencies(struct sample *into, struct sample *from, struct nb_histogram *work)
 {
@@ -145,7 +145,7 @@ take_counters(const struct series *series, struct sample *into, struct sample *f
 	}
 }
 
-/** `from`, the later one, is empty then. */
+/** Merge `from`, the later one, which is then empty. */
 static int
 merge_sample(const struct series *series, struct sample *into, struct sample *from,
 	struct nb_histogram *work)

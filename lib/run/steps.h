@@ -34,7 +34,7 @@ steps_begin(struct job_worker *worker);
 
 /**
  * The weakest level of the worker's operations, by the methods that it used last. Kinds whose
- * steps need not be atomic count only if there are no others.
+ * steps need not be atomic count only if the worker has no others.
  */
 uint32_t
 steps_level(const struct job_worker *worker);
