@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The numbers of engine.h. Plugins were compiled with them. Lines are only added here: a number
- * that changes needs another NB_ENGINE_ABI. Structures, with their offsets and types, are pinned
- * by abi.txt and check-abi.py.
+ * The constants of engine.h. Compiled plugins contain them, so lines are only added here. A
+ * changed number needs another NB_ENGINE_ABI. abi.txt and check-abi.py check the structures,
+ * with offsets and types.
  *
- * Nothing runs: it compiles, or the ABI has changed.
+ * Nothing runs: compilation fails if the ABI has changed.
  */
 #include <mininb/engine.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * To be preloaded: clocks that misbehave, as CLOCK_STEPS says.
+ * A library for LD_PRELOAD: clocks that misbehave. The environment variable CLOCK_STEPS selects
+ * how:
  *
- *     realtime    the time of day jumps back by an hour, and to and fro from then on, with each
- *                 look but the first
- *     monotonic   from the first look at the time of day on, CLOCK_MONOTONIC runs fast by 1 %, so
- *                 that a counter that was calibrated before is slow
+ *     realtime    every second read of the time of day returns an hour less
+ *     monotonic   after the first read of the time of day, CLOCK_MONOTONIC runs 1 % fast, so
+ *                 a counter calibrated before is slow
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,8 +18,8 @@
 
 enum { STEP_S = 3600, FAST = 100 };
 
-static uint64_t looks;      /* at the time of day; atomic */
-static uint64_t fast_since; /* ns; 0: not yet; atomic */
+static uint64_t looks;      /* reads of the time of day; atomic */
+static uint64_t fast_since; /* ns; 0: not yet read; atomic */
 
 static uint64_t
 ns_of(const struct timespec *time)

@@ -71,7 +71,10 @@ do_operation(const struct contest_subject *subject, void *session, struct operat
 	return rc == NB_OK;
 }
 
-/* Three keys at once are an operation on each, under way at the same time. */
+/*
+ * Gets three keys at once. The history has a separate operation for each key, with the same
+ * begin and end.
+ */
 static void
 get_three(struct contest *contest, void *session, unsigned id, unsigned i, unsigned number)
 {
@@ -137,7 +140,7 @@ contend(void *to, unsigned id)
 	subject->session_close(session);
 }
 
-/* The history of one key, and what it has come to; then it is deleted, for the next round. */
+/* Checks the history of one key, with its final value. Deletes the key for the next round. */
 static void
 judge(struct contest *contest, void *session, unsigned threads, unsigned number)
 {

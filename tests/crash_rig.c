@@ -38,7 +38,8 @@ void
 crash_rig_fresh(void)
 {
 	char name[16];
-	snprintf(name, sizeof(name), "%d", (int)getpid()); /* each test is a process */
+	snprintf(name, sizeof(name), "%d",
+		(int)getpid()); /* each test runs in its own process */
 	scratch_fresh(name);
 }
 
@@ -103,7 +104,7 @@ crash_rig_begin(struct crash_rig_chain *chain, const char *path)
 			.how = NB_CRASH_KILL,
 			.timeout_ns = 60 * UINT64_C(1000000000)}};
 	crash_plan_create(&chain->plan, crash_rig_engine(), SESSIONS, 7);
-	chain->plan.keys = KEYS; /* few, so that most have been written more than once */
+	chain->plan.keys = KEYS; /* few, so that most keys are written more than once */
 	ck_assert_int_eq(crash_oracle_create(&chain->state, &chain->plan), NB_OK);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Our half of test_histogram_oracle.py.
+ * The C part of test_histogram_oracle.py.
  *
  *     histogram_oracle make SEED COUNT   prints the values, then "encoded TEXT", "p P VALUE"
  *     histogram_oracle read              reads a text from stdin, prints "count N",
@@ -32,7 +32,7 @@ make(struct nb_histogram *histogram, uint64_t seed, uint64_t count)
 	struct rng rng;
 	rng_create(&rng, seed);
 	for (uint64_t i = 0; i < count; i++) {
-		/* a long tail up to 36 minutes, and most of it dense */
+		/* a long tail up to 36 minutes, but mostly short values */
 		unsigned bits = rng_below(&rng, 4) == 0 ? (unsigned)rng_below(&rng, 42) : 14;
 		uint64_t value = rng_below(&rng, UINT64_C(1) << bits);
 		nb_histogram_add(histogram, value);

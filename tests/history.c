@@ -4,17 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A beginning or an end. */
+/* The begin or the end of an operation. */
 struct event {
 	uint64_t at;
 	const struct operation *operation;
 	bool is_end;
 };
 
-/* How things may stand. */
+/* A possible state. */
 struct way {
 	uint64_t value;
-	uint32_t taken; /* a bit for each thread whose operation has taken effect */
+	uint32_t taken; /* bit mask of threads whose pending operation has taken effect */
 };
 
 enum { TABLE = 1 << 14 };
@@ -23,7 +23,7 @@ struct search {
 	const struct operation *pending[HISTORY_THREADS];
 	struct way *ways;
 	size_t count, room;
-	uint32_t table[TABLE]; /* of indices into ways, + 1 */
+	uint32_t table[TABLE]; /* indices into ways, plus 1 */
 };
 
 static void
@@ -47,7 +47,10 @@ add_way(struct search *search, struct way way)
 	search->table[i] = (uint32_t)search->count;
 }
 
-/* Would the operation be answered so? *value becomes what it leaves. */
+/*
+ * Whether the operation would get its answer in this state. Updates *value to the value after
+ * it.
+ */
 static bool
 takes_effect(const struct operation *operation, uint64_t *value)
 {
@@ -66,7 +69,7 @@ takes_effect(const struct operation *operation, uint64_t *value)
 		return operation->is_done == is_there ||
 			(operation->is_done && operation->is_blind);
 	case VERB_ADD:
-		*value += operation->value; /* no sum of a test is HISTORY_ABSENT */
+		*value += operation->value; /* no sum in a test equals HISTORY_ABSENT */
 		return operation->is_done;
 	default:
 		return operation->is_done == is_there &&
@@ -74,7 +77,10 @@ takes_effect(const struct operation *operation, uint64_t *value)
 	}
 }
 
-/* All ways that pending operations lead to. New ones come at the end, and are gone on from. */
+/*
+ * Add all states that pending operations can lead to. The loop also visits the new states,
+ * which are appended.
+ */
 static void
 explore(struct search *search)
 {
@@ -91,7 +97,7 @@ explore(struct search *search)
 		}
 }
 
-/* Keep those in which the thread's operation has taken effect, and forget it. */
+/* Keep the states in which the thread's operation has taken effect. Ends that operation. */
 static void
 finish(struct search *search, unsigned thread)
 {

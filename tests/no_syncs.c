@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Preloaded into the program: fsync(2) and fdatasync(2) that say they have done it and do
- * nothing, as some use to make tests faster.
+ * A library for LD_PRELOAD: fsync(2) and fdatasync(2) that do nothing and report success, like
+ * libraries that make tests faster.
  */
 #include <unistd.h>
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes pages for a browser to look at: page_rig DIRECTORY makes one.html (a job with a
- * sweep's curve), many.html (several engines, one failed, names that try to be HTML),
- * versus.html (repetitions of vs) and empty.html.
+ * Writes HTML pages for the browser tests. page_rig DIRECTORY writes:
+ *
+ * - one.html: a job with the curve of a sweep
+ * - many.html: several engines, one of which failed, and names that contain HTML
+ * - versus.html: repetitions of vs
+ * - empty.html
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -25,7 +25,7 @@ static void NB_PRINTF(2, 3) keep_log(uint32_t level, const char *fmt, ...)
 	vsnprintf(host_logged, sizeof(host_logged), fmt, args);
 	va_end(args);
 	if (level != NB_LOG_WARNING)
-		abort(); /* the engine logs nothing else */
+		abort(); /* the tested engines log nothing else */
 	host_logs++;
 }
 

@@ -14,8 +14,8 @@ bool rig_lets_meet;
 void (*rig_at_meet)(void), (*rig_at_wait)(void);
 
 /*
- * Mostly not at all; else for about as long as an operation takes, so that it meets one that
- * runs on another processor; and at times until the scheduler has been round.
+ * Usually returns at once. Sometimes delays for about the duration of an operation, so that the
+ * thread meets an operation on another CPU. Rarely yields the CPU.
  */
 void
 racy_meet(void)

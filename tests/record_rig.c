@@ -40,7 +40,10 @@ record_rig_new(void)
 
 enum { FACTORS = 4096 };
 
-/** Log-normal factors of the median, made once: drawing them took most of the time of a test. */
+/**
+ * Log-normal factors of the median. Computed once, because drawing them took most of a test's
+ * time.
+ */
 static const double *
 median_factors(void)
 {
@@ -56,7 +59,7 @@ median_factors(void)
 	return factors;
 }
 
-/** Log-normal, with some that are 300 times slower. */
+/** A log-normal histogram; some values are 300 times larger. */
 static struct nb_histogram *
 latencies(uint64_t seed, uint64_t count, double median_ns)
 {
@@ -91,7 +94,7 @@ copy(const char *text)
 	return copied;
 }
 
-/* ---- over time ---- */
+/* ---- time series ---- */
 
 static void
 add_latency(struct sample *sample, uint32_t kind, uint32_t is_response, uint64_t seed,
@@ -222,7 +225,7 @@ fill_series(
 	add_pulses(series, seconds);
 }
 
-/* ---- what both have ---- */
+/* ---- common to jobs and classic actions ---- */
 
 static void
 fill_environment(struct environment *environment)

@@ -37,7 +37,7 @@ const struct nb_host rig_host = {.size = sizeof(rig_host),
 	.fail = keep_failure,
 	.log = log_nothing};
 
-/* ---- an address of its own ---- */
+/* ---- addresses ---- */
 
 union any_address {
 	struct sockaddr any;
@@ -49,12 +49,12 @@ union any_address {
 static socklen_t
 make_address(enum peer_kind kind, union any_address *to)
 {
-	static int number; /* in the scratch directory, where the test runs */
+	static int number; /* the scratch directory, in which the test runs */
 	memset(to, 0, sizeof(*to));
 	if (kind == PEER_UNIX) {
 		to->un.sun_family = AF_UNIX;
 		snprintf(to->un.sun_path, sizeof(to->un.sun_path), "s%d", number++);
-		unlink(to->un.sun_path); /* of another test */
+		unlink(to->un.sun_path); /* left by another test */
 		return sizeof(to->un);
 	}
 	if (kind == PEER_IPV4) {
@@ -83,7 +83,7 @@ name_address(struct peer *peer, enum peer_kind kind)
 			ntohs(bound.in6.sin6_port));
 }
 
-/* A client that connects and says nothing, as peer_stop() does, ends the server. */
+/* Serves one connection after another until peer_stop() makes accept() fail. */
 static void *
 serve(void *of)
 {

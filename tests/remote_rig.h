@@ -37,7 +37,7 @@ enum peer_kind { PEER_UNIX, PEER_IPV4, PEER_IPV6, PEER_KINDS };
 bool
 peer_start(struct peer *peer, enum peer_kind kind, peer_script script, void *of);
 
-/** Connect once so that accept() returns, then join the thread. */
+/** Shut the listener down, so that accept() fails, then join the thread. */
 void
 peer_stop(struct peer *peer);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Linked into a program: each of its tests runs in an empty directory of its own. */
+/* Linked into a test program to run each test in its own empty directory. */
 #include "scratch.h"
 
 bool unit_in_scratch = true;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sql_tables DRIVER ADDRESS [SEED [OPTION...]]: random use of an engine that makes tables of its
- * own of the tables of a job, compared with `memory`, which keeps bytes. The server must be for
- * this test: it is reset. With an empty ADDRESS the engine is in the directory, which is empty.
+ * sql_tables DRIVER ADDRESS [SEED [OPTION...]]: compare random use of an engine that makes its
+ * own tables of the tables of a job with `memory`, which stores bytes. The server must serve
+ * only this test, because the test resets it. With an empty ADDRESS, the engine is in the
+ * working directory, which must be empty.
  *
- * Ids are few, and at the ends of their range, so that keys meet and signed columns would show.
- * Lists of keys are short, or so long that an engine may look for them in another way.
+ * Ids are few and at the ends of their range, so that keys repeat and signed columns show.
+ * Lists of keys are either short or so long that an engine may search for them differently.
  */
 #include <mininb/mininb.h>
 
@@ -36,7 +37,7 @@ static const struct nb_column counter[] = {{"count", NB_COLUMN_U64, 0}};
 	.key_column_count = sizeof(key) / sizeof((key)[0]), \
 	.value_column_count = sizeof(value) / sizeof((value)[0])
 
-/* Not in the order of their prefixes. */
+/* In another order than their prefixes. */
 static const struct nb_table tables[TABLES] = {
 	[OBJECTS] = {.name = "objects", .prefix = {"o", 1}, COLUMNS(id, marked)},
 	[EDGES] = {.name = "edges", .prefix = {"e", 1}, COLUMNS(ids, dated)},
@@ -107,7 +108,7 @@ draw_key(unsigned char *to, uint32_t table)
 	return (struct nb_slice){to, size + sizes[i]};
 }
 
-/** The age is small and may be negative. */
+/** A random value. Its age is small and may be negative. */
 static struct nb_slice
 draw_value(unsigned char *to, uint32_t table)
 {
@@ -210,7 +211,7 @@ do_multi_get(void)
 	release(&oracle);
 }
 
-/** The first bytes of a key, with at least the prefix of its table. */
+/** The beginning of a key, with at least the prefix of its table. */
 static struct nb_slice
 draw_prefix(unsigned char *to)
 {
@@ -235,7 +236,7 @@ draw_step(struct nb_step *step, unsigned char *key, unsigned char *value, bool r
 	if (step->verb == NB_STEP_PREFIX_EMPTY)
 		step->key = draw_prefix(key);
 	if (step->verb == NB_STEP_PREFIX_EMPTY && key[0] == 'e' && step->key.size < 18)
-		step->operand = draw(8); /* a set of types */
+		step->operand = draw(8); /* a bit mask of types */
 	if (step->verb == NB_STEP_GET)
 		step->value = (struct nb_slice){0};
 }
@@ -276,7 +277,7 @@ do_execute(void)
 	release(&oracle);
 }
 
-/** From any bytes, also between the tables and longer than a key. */
+/** A random start of a scan. It may lie between tables and be longer than a key. */
 static struct nb_slice
 draw_from(unsigned char *to)
 {
@@ -319,7 +320,7 @@ do_scan(void)
 	check(oracle.engine->scan_close(oracle.session) == NB_OK, "scan_close");
 }
 
-/** The requests of one flight have different keys, so their order does not matter. */
+/** Submit requests with different keys, so that their order does not matter. */
 static void
 do_requests(void)
 {
@@ -449,7 +450,7 @@ main(int argc, char **argv)
 	open_one(&oracle, "memory", NULL, NULL, 0, false);
 	refuses_what_does_not_fit();
 	uint64_t act_count = sizeof(acts) / sizeof(acts[0]);
-	if (subject.engine->submit == NULL) /* as every embedded engine */
+	if (subject.engine->submit == NULL) /* embedded engines have no submit */
 		act_count -= subject.engine->multi_get != NULL ? 1 : 2;
 	for (step_now = 0; step_now < ROUNDS; step_now++)
 		acts[draw(act_count)]();

@@ -28,7 +28,7 @@ TEST(a_list_that_memory_does_not_reach_for_stays)
 	char *items = NULL;
 	size_t count = 0;
 	ck_assert_ptr_nonnull(array_append(&items, &count, 1));
-	/* The product is more than a size can be, so that no allocator is asked. */
+	/* the product exceeds SIZE_MAX, so the allocator is not called */
 	ck_assert_ptr_null(array_append(&items, &count, SIZE_MAX));
 	ck_assert_str_eq(nb_error_text(), "out of memory");
 	ck_assert_uint_eq(count, 1);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The loop with requests in flight: each operation is done once and counted once, whatever
- * order requests come out in; and what the engine does wrong is found as it is in the loop that
- * makes one call after the other.
+ * The worker loop with requests in flight. It executes and counts each operation once, in
+ * whatever order the requests complete. It finds the same defects as the synchronous loop.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +32,7 @@ make(const char *text)
 	toy_create(&rig, all);
 }
 
-/** Its worker, about to run. */
+/** Create the job; returns its worker, ready to run. */
 static struct job_worker *
 start(void)
 {
@@ -94,7 +93,7 @@ TEST(each_operation_is_one_request_and_counts_once)
 		ck_assert_uint_eq(counts->records, count * kinds[k].values);
 		ck_assert_uint_eq(counts->bytes, count * kinds[k].values * VALUE);
 		ck_assert_uint_eq(nb_histogram_count(counts->service), count);
-		ck_assert_ptr_null(counts->response); /* there is no rate */
+		ck_assert_ptr_null(counts->response); /* the job has no rate */
 	}
 }
 
@@ -129,7 +128,7 @@ TEST(slots_are_filled_again_as_soon_as_there_is_room)
 	toy_go(&with);
 	assert_done(worker, 6400);
 	ck_assert_uint_eq(toy.in_flight_most, DEPTH);
-	/* of one that waits for the whole batch it would be 8.5 */
+	/* 8.5 if the worker waited for the whole batch */
 	ck_assert_double_ge((double)toy.in_flight_sum / (double)toy.reaps, DEPTH - 0.1);
 }
 
@@ -170,7 +169,7 @@ TEST(bytes_are_gathered_before_they_are_handed_over)
 
 TEST(two_batches_of_small_requests_are_in_flight)
 {
-	/* each get has 8 bytes: 38 of them would be a batch, and the depth is 16 */
+	/* each get has 8 bytes: a batch could have 38 of them, but the depth is 16 */
 	struct job_worker *worker = begin("read = 1\nbatch-bytes = 300");
 	toy_go(&with);
 	assert_done(worker, COUNT);
@@ -208,7 +207,7 @@ TEST(with_a_rate_response_is_from_the_due_moment)
 	ck_assert_uint_ge(
 		nb_histogram_min(counts->response), nb_histogram_min(counts->service));
 	ck_assert(nb_histogram_mean(counts->response) >= nb_histogram_mean(counts->service));
-	/* the last is due after 639 / 640 of 6.4 ms, and is not handed over before */
+	/* the last operation is due after 639 / 640 of 6.4 ms and is not submitted earlier */
 	ck_assert_uint_ge(worker->last_ticks - with.gate.begin, 6390000);
 }
 
@@ -220,7 +219,7 @@ TEST(nothing_begins_that_is_due_after_the_end)
 	ck_assert_uint_eq(worker->done, toy_calls(TOY_GET));
 }
 
-/** On the null engine, whose requests take `delay` and come out in another order. */
+/** Run on the engine null with requests that take `delay` and complete in another order. */
 static const struct job_measurement *
 run_delayed(const char *text, const char *delay)
 {
@@ -244,7 +243,9 @@ TEST(littles_law_holds_between_depth_times_and_rate)
 	const struct nb_histogram *service = measured->kinds[NB_OP_READ].service;
 	ck_assert_uint_eq(nb_histogram_count(service), 80);
 	ck_assert_uint_ge(nb_histogram_min(service), 2 * MS);
-	/* the sum of all times is the mean number in flight times the time of the run */
+	/*
+	 * the sum of all times equals the mean number in flight times the duration of the run
+	 */
 	ck_assert_double_le(nb_histogram_mean(service) * 80, 8.0 * (double)measured->wall_ns);
 	ck_assert_double_ge(nb_histogram_mean(service) * 80, 2.0 * (double)measured->wall_ns);
 	ck_assert_uint_ge(measured->wall_ns, 80 / 8 * 2 * MS);
@@ -252,8 +253,10 @@ TEST(littles_law_holds_between_depth_times_and_rate)
 
 TEST(under_a_rate_response_is_from_due_and_service_from_submit_to_reap)
 {
-	/* Four at a time of 5 ms each are 800 a second, and 8000 are due: completion k is not
-	before 5 ms * k / 4, rounded up, and operation i is due at i / 8 ms. */
+	/*
+	 * Four requests in flight of 5 ms each give 800/s, but 8000/s are due. Completion k
+	 * comes not before 5 ms * k / 4, rounded up; operation i is due at i / 8 ms.
+	 */
 	const struct job_measurement *measured = run_delayed(
 		"read = 1\ncount = 80\ndepth = 4\nrate = 8k", "delay=5ms");
 	const struct nb_histogram *service = measured->kinds[NB_OP_READ].service;
@@ -264,7 +267,7 @@ TEST(under_a_rate_response_is_from_due_and_service_from_submit_to_reap)
 	ck_assert_uint_ge(nb_histogram_max(response), (100 - 10) * MS);
 	ck_assert_double_ge(
 		nb_histogram_mean(response) * 80, (double)((ends_ms - dues_ms) * MS) * 0.999);
-	/* the wait for a slot is none of the service times */
+	/* service times exclude the wait for a slot */
 	ck_assert_double_le(nb_histogram_mean(service) * 80, 4.0 * (double)measured->wall_ns);
 }
 
@@ -292,7 +295,7 @@ TEST(the_engine_ticks_while_nothing_comes_out)
 	ck_assert_int_ge(ticks, 1);
 }
 
-/** The other worker ends at the third tick: without ticks the first one waits for ever. */
+/** The other worker ends at the third tick. Without ticks, the first one would wait forever. */
 static int
 end_other_at_third(struct nb_session *session)
 {
@@ -334,8 +337,7 @@ TEST(each_wrong_value_is_found)
 TEST(an_insert_is_the_engines_own_if_asked_and_one_that_finds_its_key_is_found)
 {
 	struct job_worker *worker = begin("insert = 1\ninsert-verb = insert");
-	uint8_t key[8] = {[6] = 1,
-		[7] = 0xff}; /* the record 511, which is inserted as one of the first */
+	uint8_t key[8] = {[6] = 1, [7] = 0xff}; /* record 511, one of the first inserted */
 	struct nb_slice slice = {key, sizeof(key)};
 	ck_assert_int_eq(rig.run->engine->table.put(worker->session, slice, slice), NB_OK);
 	toy_go(&with);
@@ -354,7 +356,7 @@ TEST(a_put_in_a_thousand_that_is_lost_is_found)
 
 TEST(an_old_value_is_found_also_while_others_are_in_flight)
 {
-	/* all records are written to again and again, and four of 64 are in flight */
+	/* every record is written repeatedly, with four of 64 in flight */
 	struct job_worker *worker = begin(
 		"records = 64\nread = 1\nupdate = 1\ncount = 6400\ndepth = 4");
 	toy_break(TOY_OLD, TOY_GET, 2000, 100);
@@ -366,7 +368,7 @@ TEST(an_old_value_is_found_also_while_others_are_in_flight)
 TEST(an_older_write_that_is_done_after_another_records_is_not_remembered)
 {
 	struct job_worker *worker = begin("update = 1");
-	uint64_t one = 3, other = 3 + worker->plan->own_places; /* of one place */
+	uint64_t one = 3, other = 3 + worker->plan->own_places; /* same place */
 	struct track tracks[3];
 	doubt_take(worker, &tracks[0], one, true, true);
 	doubt_take(worker, &tracks[1], one, true, true);
@@ -415,7 +417,7 @@ TEST(a_conflict_is_handed_over_again_and_stops_nobody)
 		toy.copies = copies != 0;
 		struct job_worker *worker = start();
 		toy_break(TOY_CONFLICT, TOY_PUT, 5, 300);
-		toy.reaped_most = 2; /* so a write that comes again meets reads in flight */
+		toy.reaped_most = 2; /* so a retried write meets reads in flight */
 		toy_go(&with);
 		assert_done(worker, 6400);
 		ck_assert_uint_eq(worker->counts[NB_OP_UPDATE].answers[NB_CONFLICT], 300);
@@ -489,7 +491,7 @@ TEST(a_request_that_never_comes_out_ends_the_run)
 {
 	struct job_worker *worker = begin("read = 1\ncount = 64");
 	with.part->plan.timeout_ticks = clock_ticks(&rig.run->clock, 20000000);
-	toy_break(TOY_DROP, TOY_REAP, 64, 1); /* the others are out then */
+	toy_break(TOY_DROP, TOY_REAP, 64, 1); /* after all other requests have completed */
 	toy_go(&with);
 	assert_failed(worker, "the request has not come out of reap for ");
 	ck_assert_uint_eq(worker->done, 63);
@@ -543,12 +545,15 @@ TEST(threads_share_the_operations_and_read_what_others_insert)
 TEST(a_thread_waits_for_the_inserts_that_it_may_read)
 {
 	begin("read = 1\ninsert = 1\nthreads = 2\nlag = 128\ndepth = 8\ncount = 640");
-	/* the other has done its strata 1 and 3, and ended: what needs its 5 is never begun */
+	/*
+	 * the other thread has executed strata 1 and 3 and ended: operations that need its
+	 * stratum 5 never begin
+	 */
 	with.workers[1]->strata_done = 5;
 	with.workers[1]->is_over = 1;
 	toy_go(&with);
 	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
-	ck_assert_uint_eq(with.workers[0]->done, 4 * OPS_STRATUM); /* 0, 2, 4 and 6 */
+	ck_assert_uint_eq(with.workers[0]->done, 4 * OPS_STRATUM); /* strata 0, 2, 4 and 6 */
 }
 
 TEST(a_loading_and_its_read_back_go_in_flight)
@@ -562,7 +567,7 @@ TEST(a_loading_and_its_read_back_go_in_flight)
 	ck_assert_uint_eq(toy_calls(TOY_REAP), 1000);
 }
 
-/* ---- what is refused ---- */
+/* ---- rejected jobs ---- */
 
 static void
 assert_refused(const char *text, int code, const char *part)

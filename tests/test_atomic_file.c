@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two calls of the C library are taken over here, to show what this machine's
- * file systems do not: one without O_TMPFILE, and a signal while space is
- * reserved.
+ * The test replaces two calls of the C library to simulate a file system without O_TMPFILE, and
+ * a signal during space reservation.
  */
 #include "base/atomic_file.h"
 
@@ -110,7 +109,7 @@ TEST(a_passing_name_serves_where_there_is_no_unnamed_file)
 	check_replacing();
 	struct atomic_file atomic;
 	open_new(&atomic, "other");
-	ck_assert_int_eq(entries_of("."), 2); /* this one does have a name */
+	ck_assert_int_eq(entries_of("."), 2); /* here the temporary file has a name */
 	atomic_file_abort(&atomic);
 	ck_assert_int_eq(entries_of("."), 1);
 	check_refused("no/such/directory", 1, "No such file");
@@ -226,14 +225,14 @@ TEST(what_others_left_where_all_may_write_is_refused)
 	replace("tmp/link");
 	file_is("mine", new_bytes, sizeof(new_bytes));
 	if (lchown("tmp/link", 12345, 12345) != 0)
-		return; /* only root can give away */
+		return; /* only root can change the owner */
 	ck_assert_int_eq(chown("tmp/file", 12345, 12345), 0);
 	check_refused("tmp/link", 0, "is another user's symbolic link");
 	check_refused("tmp/file", 0, "is another user's file");
 	struct atomic_file atomic;
 	ck_assert_int_eq(
-		atomic_file_open(&atomic, "link", 0), NB_FAIL); /* the link in tmp is told */
-	ck_assert_int_eq(chown("tmp", 12345, 12345), 0);        /* all on it is of one owner */
+		atomic_file_open(&atomic, "link", 0), NB_FAIL); /* names the link in tmp */
+	ck_assert_int_eq(chown("tmp", 12345, 12345), 0);        /* tmp has one owner */
 	replace("link");
 	replace("tmp/file");
 	ck_assert_int_eq(chown("tmp", 0, 0), 0);
@@ -256,7 +255,7 @@ TEST(a_passing_name_that_is_taken_stays)
 	file_is("f", new_bytes, sizeof(new_bytes));
 }
 
-/** What the kernel's clock would show of a write some time later. */
+/** Simulate a later write: set the time that the kernel's clock would show. */
 static void
 set_written(int fd, const struct timespec *at)
 {
@@ -277,7 +276,7 @@ TEST(a_signature_holds_until_something_is_written)
 		fd); /* unless the file system has no attributes */
 	ck_assert_int_eq(fstat(fd, &st), 0);
 	struct timespec ours = st.st_mtim, later = {st.st_mtim.tv_sec + 1, 0};
-	set_written(fd, &later); /* in place, as many bytes: dd of=f */
+	set_written(fd, &later); /* rewritten in place with the same size, as by dd of=f */
 	ck_assert(!atomic_file_is_signed(fd));
 	set_written(fd, &ours);
 	ck_assert(atomic_file_is_signed(fd) == was_signed);
@@ -304,7 +303,7 @@ TEST(what_is_no_file_stays_and_is_refused)
 	ck_assert_int_eq(entries_of("."), 2);
 }
 
-/* Before the work is done, not when it is to be put in place. */
+/* Rejected before the work, not when the file is moved into place. */
 TEST(a_name_that_no_file_can_have_is_refused_at_once)
 {
 	scratch_fresh("no_name");

@@ -7,7 +7,7 @@
 
 TEST(quartiles_are_interpolated_linearly)
 {
-	/* by hand, by the definition of type 7: the value at share * (count - 1) */
+	/* computed by hand with the definition of type 7: the value at share * (count - 1) */
 	static const struct {
 		size_t count;
 		double rates[6], levels[5];

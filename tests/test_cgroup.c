@@ -9,7 +9,7 @@
 
 bool unit_in_scratch = true;
 
-/** A file below `root`, with its directories. */
+/** Create a file below `root`, with its directories. */
 static void
 put(const char *path, const char *text)
 {

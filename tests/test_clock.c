@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether this machine's TSC can be trusted is read here from /proc/cpuinfo and
- * sysfs. Products of 64 x 64 bits were computed with Python's integers. Nothing
- * depends on how long something takes: a busy machine widens the bounds with it.
+ * The test reads from /proc/cpuinfo and sysfs whether this machine's TSC is reliable. Products
+ * of 64 x 64 bits were computed with Python's integers. No test depends on durations: a busy
+ * machine widens the bounds as well.
  */
 #include "base/clock.h"
 
@@ -60,10 +60,10 @@ TEST(drift_is_how_far_the_counter_is_ahead_of_the_clock)
 	static const struct {
 		uint64_t ticks, ns;
 		double drift;
-	} cases[] = {/* at 2 GHz, in a second, by hand */
+	} cases[] = {/* at 2 GHz, over a second, computed by hand */
 		{2000000000, 1000000000, 0}, {2020000000, 1000000000, 0.01},
 		{1999000000, 1000000000, -0.0005}, {1000000000, 1000000000, -0.5},
-		/* too short to tell */
+		/* too short for a decision */
 		{2020000, 1000000, 0}, {40000000, 9999999, 0}, {40000000, 10000000, 1}};
 	struct clock clock = {.kind = NB_CLOCK_TSC, .tick_hz = 2e9};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -72,11 +72,11 @@ TEST(drift_is_how_far_the_counter_is_ahead_of_the_clock)
 			.ticks = 12345 + cases[i].ticks, .ns = 678 + cases[i].ns};
 		ck_assert_double_eq_tol(
 			clock_drift(&clock, &from, &until), cases[i].drift, 1e-12);
-		clock.kind = NB_CLOCK_MONOTONIC; /* that is the same clock */
+		clock.kind = NB_CLOCK_MONOTONIC; /* the same clock */
 		ck_assert_double_eq(clock_drift(&clock, &from, &until), 0);
 		clock.kind = NB_CLOCK_TSC;
 	}
-	/* set back to 0 by a sleep */
+	/* set back to 0 by suspend */
 	struct clock_pair from = {.ticks = 2000000000}, until = {.ns = 1000000000};
 	ck_assert_double_eq_tol(clock_drift(&clock, &from, &until), -2, 1e-12);
 }
@@ -106,7 +106,7 @@ TEST(ticks_become_ns_exactly_rounded_down)
 		{UINT64_C(2147483648), UINT64_MAX, INT64_MAX},
 		{UINT64_C(1431655765), 3, 0}, /* a little less than a third */
 		{UINT64_C(1431655766), 3, 1},
-		/* 3 GHz: an hour, a century, all there is */
+		/* 3 GHz: an hour, a century, the maximum */
 		{UINT64_C(1431655765), UINT64_C(10800000000000), UINT64_C(3599999999161)},
 		{UINT64_C(1431655765), UINT64_C(9467280000000000000),
 			UINT64_C(3155759999265242367)},
@@ -197,7 +197,10 @@ TEST(stamps_never_go_back)
 		check_stamps_rise(NB_CLOCK_TSC);
 }
 
-/** The stamps' interval lies within the outer reads of the kernel's clock and around the inner. */
+/**
+ * The interval between the stamps lies within the outer and around the inner reads of the
+ * kernel's clock.
+ */
 static void
 check_agreement(uint32_t kind)
 {
@@ -237,7 +240,7 @@ TEST(a_tsc_that_is_asked_for_is_given_or_refused)
 	}
 }
 
-/** Lay another clocksource over the kernel's, for this process alone. False: it may not. */
+/** Mount another clocksource over the kernel's, for this process only. False: not permitted. */
 static bool
 pretend_source(const char *source)
 {
@@ -250,7 +253,7 @@ pretend_source(const char *source)
 TEST(a_tsc_that_the_kernel_does_not_use_is_refused)
 {
 	if (!pretend_source("acpi_pm\n"))
-		return; /* only root can pretend */
+		return; /* only root can mount */
 	struct clock clock;
 	ck_assert_int_eq(clock_create(&clock, NB_CLOCK_TSC), NB_UNSUPPORTED);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "clock tsc: "));
@@ -268,7 +271,7 @@ TEST(the_cost_of_a_stamp_is_measured)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct clock clock;
 		ck_assert_int_eq(clock_create(&clock, kinds[i]), NB_OK);
-		/* less than a tenth of a ns is no measurement */
+		/* less than a tenth of a ns is implausible */
 		ck_assert_double_gt(clock.read_ns, 0.1);
 		ck_assert_double_gt(clock.tick_hz, 1e6);
 		ck_assert_double_eq_tol(

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A suite that never fails shows nothing. Each defect in the lists is one that a real plugin had
- * or could have. It replaces up to three verbs of a correct engine.
+ * Engines with defects, to show that each check of the contract suite can fail. A real plugin
+ * had or could have each defect in the lists. A defect replaces up to three verbs of a correct
+ * engine.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Defects of merge and execute: a number that is read and written without a lock, a step that is
- * taken for another, a flag that is not looked at.
+ * Defects of merge and execute: an update without a lock, a step executed as another one, an
+ * ignored flag.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { STEPS_MAX = 16, LENT_SIZE = 256 };
 
-/* So another thread gets its turn. */
+/* Give other threads a chance to run. */
 static void
 let_others(void)
 {
@@ -30,7 +30,10 @@ MERGE(merge_existing)
 	return broken_right->merge(session, key, how, operand);
 }
 
-/* Reads a number, 0 where there is none of 8 bytes, and writes what becomes of it. */
+/*
+ * Reads a number and writes the result of the addition. A value that is not 8 bytes long counts
+ * as 0.
+ */
 static int
 rewrite(struct nb_session *session, struct nb_slice key, uint64_t operand, bool to_saturate)
 {
@@ -67,7 +70,7 @@ MERGE(merge_as_add)
 
 /* --- execute --- */
 
-/* Does them with each `from` as a `to`. */
+/* Executes the steps with verb `from` as steps with verb `to`. */
 static int
 execute_mistaken(struct nb_session *session, struct nb_step *steps, size_t count,
 	uint32_t flags, uint32_t from, uint32_t to)
@@ -95,7 +98,7 @@ EXECUTE(execute_of_32_bits)
 	return broken_right->execute(session, steps, count, flags);
 }
 
-/* Looks only for the key itself. */
+/* Checks only whether the key itself exists. */
 EXECUTE(execute_with_prefix_as_key)
 {
 	bool is_prefix[STEPS_MAX] = {false};
@@ -109,7 +112,7 @@ EXECUTE(execute_with_prefix_as_key)
 	return rc;
 }
 
-/* Any key with the prefix counts, whatever its last byte. */
+/* Counts any key with the prefix, whatever its last byte is. */
 EXECUTE(execute_of_any_last_byte)
 {
 	for (size_t i = 0; i < count; i++)
@@ -118,7 +121,7 @@ EXECUTE(execute_of_any_last_byte)
 	return broken_right->execute(session, steps, count, flags);
 }
 
-/* All gets before all writes. */
+/* Executes all gets before all writes. */
 EXECUTE(execute_gets_first)
 {
 	int rc = NB_OK;
@@ -136,7 +139,7 @@ EXECUTE(execute_skipping_none)
 	return broken_right->execute(session, steps, count, flags);
 }
 
-/* One buffer for all that is lent. */
+/* Lends all values from one buffer. */
 EXECUTE(execute_with_one_buffer)
 {
 	static char buf[LENT_SIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Defects of databases, sessions and threads, and of the table: what is shared
- * and should not be, what is not freed, what is offered and not given.
+ * Defects of databases, sessions, threads and the engine table: shared state that must be
+ * separate, resources that are not freed, features that the table offers but the verbs lack.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 
 enum { SHARED_SIZE = 65536 };
 
-/* A static buffer for what is lent: one for all sessions. */
+/* One static buffer for the lent values of all sessions. */
 static pthread_mutex_t lent_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned char lent[SHARED_SIZE];
 
@@ -83,12 +83,12 @@ SESSION_OPEN(session_open_thrice)
 	return broken_right->session_open(out, db, id);
 }
 
-/* Every open but the first finds another database, an empty one. */
+/* Every open except the first opens another, empty database. */
 OPEN(open_elsewhere)
 {
 	static char path[2048];
 	struct nb_open_args changed = *args;
-	if (!__atomic_exchange_n(&broken_calls, 1, __ATOMIC_RELAXED)) /* the first is right */
+	if (!__atomic_exchange_n(&broken_calls, 1, __ATOMIC_RELAXED)) /* the first is correct */
 		return broken_right->open(out, args);
 	strncpy(path, args->path, sizeof(path) - 16);
 	strcat(path, ".other");
@@ -112,7 +112,10 @@ OPEN(open_the_one)
 	return broken_right->open(out, &changed);
 }
 
-/* Each session finds only what its own thread has put: a cache that is never told. */
+/*
+ * get finds records only in threads that have called put, as with a cache that is never
+ * updated.
+ */
 static _Thread_local bool has_put;
 
 PUT(put_own)
@@ -126,7 +129,7 @@ GET(get_own)
 	return has_put ? broken_right->get(session, key, value) : NB_NOT_FOUND;
 }
 
-/* One buffer for all that is put: what was longer before leaves its tail. */
+/* All puts share one buffer. After a longer value, a shorter one keeps its tail. */
 PUT(put_by_buffer)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -149,12 +152,12 @@ SESSION_OPEN(session_open_per_thread)
 {
 	static _Thread_local bool is_known;
 	if (!is_known && __atomic_add_fetch(&threads_seen, 1, __ATOMIC_RELAXED) > 126)
-		return NB_FAIL; /* a slot for each thread, which its end does not free */
+		return NB_FAIL; /* the end of a thread does not free its slot */
 	is_known = true;
 	return broken_right->session_open(out, db, id);
 }
 
-/* Only the first thread that writes is heard. */
+/* Only the first thread that writes stores its records. */
 PUT(put_of_first_thread)
 {
 	static uint32_t threads;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Defects of put, get and del: a lost write, a C string where there are bytes, a
- * length that is cut.
+ * Defects of put, get and del: a lost write, bytes handled as a C string, a truncated length.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -58,7 +57,7 @@ PUT(put_no_empty)
 	return broken_right->put(session, key, value);
 }
 
-/* The key up to its first NUL, which is kept if there is nothing before it. */
+/* The key up to its first NUL byte. If that is the first byte, the key is the NUL byte. */
 static struct nb_slice
 c_string(struct nb_slice key)
 {
@@ -106,7 +105,7 @@ DEL(del_or_fail)
 	return rc == NB_NOT_FOUND ? NB_FAIL : rc;
 }
 
-/* A tombstone that also hides what is put after it. */
+/* A tombstone that also hides later puts. */
 static _Thread_local bool was_deleted;
 
 PUT(put_once_deleted)
@@ -132,7 +131,7 @@ PUT(put_shorter)
 	return broken_right->put(session, key, value);
 }
 
-/* Compares no more than a kilobyte of keys. */
+/* Compares only the first 1024 bytes of keys. */
 static struct nb_slice
 first_kilobyte(struct nb_slice key)
 {
@@ -156,14 +155,14 @@ PUT(put_or_drop)
 	return rc == NB_UNSUPPORTED ? NB_OK : rc;
 }
 
-/* Wrong for lengths of 10000 to 60000 only: the last byte is lost. */
+/* Loses the last byte of values of 10000 to 60000 bytes. */
 PUT(put_middle_cut)
 {
 	value.size -= value.size >= 10000 && value.size <= 60000;
 	return broken_right->put(session, key, value);
 }
 
-/* Keys of 100 to 200 bytes lose what comes after the 99th. */
+/* Truncates keys of 100 to 200 bytes to 99 bytes. */
 static struct nb_slice
 middle_key(struct nb_slice key)
 {
@@ -188,7 +187,7 @@ DEL(del_long_keys)
 	return key.size == 1 ? NB_OK : broken_right->del(session, key);
 }
 
-/* Room for 2048 records, of which each further one takes that of none. */
+/* Stores only the first 2048 puts and reports success for all. */
 PUT(put_in_small_room)
 {
 	if (__atomic_add_fetch(&broken_calls, 1, __ATOMIC_RELAXED) > 2048)

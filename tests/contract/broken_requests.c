@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Defects of submit and reap: an order that is not kept, a limit that is not looked at, a
- * request that is lost, done twice, or read after it was given back.
+ * Defects of submit and reap: a wrong order, an ignored limit, a request that is lost, executed
+ * twice, or read after the host has reused its memory.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -19,7 +19,7 @@ SUBMIT(submit_with_inserts_as_puts)
 	return broken_right->submit(session, &changed, count > 0, taken);
 }
 
-/* The second before the first. */
+/* Submits the second request before the first. */
 SUBMIT(submit_swapped)
 {
 	size_t one = 0, other = 0;
@@ -29,7 +29,7 @@ SUBMIT(submit_swapped)
 	swapped[0] = requests[1];
 	swapped[1] = requests[0];
 	int rc = broken_right->submit(session, swapped, 2, &one);
-	while (one == 1 && other == 0) { /* room for one of the two: wait for it */
+	while (one == 1 && other == 0) { /* there was room for only one: wait */
 		struct nb_completion done;
 		size_t told;
 		(void)broken_right->reap(session, &done, 1, &told, 0);
@@ -76,7 +76,10 @@ OPEN(open_for_any_bytes)
 	return broken_right->open(out, &changed);
 }
 
-/* What does not fit into the queue is done, and done again when it comes again. */
+/*
+ * Executes a request that does not fit into the queue. The host submits it again, so it is
+ * executed twice.
+ */
 SUBMIT(submit_more_than_taken)
 {
 	int rc = broken_right->submit(session, requests, count, taken);
@@ -108,12 +111,12 @@ REAP(reap_waiting_for_none)
 
 REAP(reap_waiting_without_timeout)
 {
-	if (timeout_ns == 0) /* which this one takes for 'as long as you like' */
+	if (timeout_ns == 0) /* this defect takes 0 for "no timeout" */
 		sleep_ns(3000000000);
 	return broken_right->reap(session, out, room, count, timeout_ns);
 }
 
-/* Waits for what is in flight, and forgets to tell it. */
+/* Waits for the requests in flight, but drops their completions. */
 PUT(put_after_the_others)
 {
 	struct nb_completion done[HELD_MAX];
@@ -123,7 +126,7 @@ PUT(put_after_the_others)
 	return broken_right->put(session, key, value);
 }
 
-/* --- pointers that are kept --- */
+/* --- pointers used too late --- */
 
 static struct nb_request held[HELD_MAX];
 static size_t held_count;
@@ -144,7 +147,7 @@ REAP(reap_held)
 	return broken_right->reap(session, out, room, count, timeout_ns);
 }
 
-/* The last value that was submitted, put under its key when the session closes. */
+/* Stores the last submitted value again when the next session opens. */
 static uint32_t late_key;
 static struct nb_slice late_value;
 
@@ -182,7 +185,7 @@ session_close_unless_busy(struct nb_session *session)
 	return session == busy ? NB_FAIL : rc;
 }
 
-/* One queue for all sessions. */
+/* All sessions use the queue of the first one. */
 static struct nb_session *first;
 
 OPEN(open_of_no_session)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Defects of scans. One thread scans at a time, so what a scan has to remember
- * is the thread's.
+ * Defects of scans. One thread runs one scan at a time, so the state of a scan is thread-local.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -66,7 +65,7 @@ SCAN_OPEN(scan_open_forward)
 	return broken_right->scan_open(session, &turned);
 }
 
-/* Begins behind the key that it is told to begin with. */
+/* Starts after the requested first key. */
 SCAN_OPEN(scan_open_after)
 {
 	struct nb_slice key = {0}, value, from = args->from;
@@ -77,7 +76,7 @@ SCAN_OPEN(scan_open_after)
 	return broken_right->scan_next(session, &key, &value) < 0 ? NB_FAIL : NB_OK;
 }
 
-/* A scan that believes to have found something in any case. */
+/* Returns an empty key instead of the end of the scan. */
 SCAN_NEXT(scan_next_blank)
 {
 	int rc = broken_right->scan_next(session, key, value);
@@ -105,7 +104,7 @@ SCAN_OPEN(scan_open_full_only)
 	return broken_right->scan_open(session, args);
 }
 
-/* Backward from between two keys, it begins with the one above. */
+/* A backward scan that starts between two keys returns the upper one first. */
 SCAN_OPEN(scan_open_above)
 {
 	struct nb_scan_args changed = *args;
@@ -126,13 +125,13 @@ scan_close_failing(struct nb_session *session)
 	return NB_FAIL;
 }
 
-/* The end of a page that is not followed by the next one. */
+/* Ends after one page of 500 records. */
 SCAN_NEXT(scan_next_of_a_page)
 {
 	return ++steps > 500 ? NB_NOT_FOUND : broken_right->scan_next(session, key, value);
 }
 
-/* A new scan for each record, from that record on. */
+/* Reopens the scan at each record. */
 SCAN_NEXT(scan_next_anew)
 {
 	char from[64];

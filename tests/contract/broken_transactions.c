@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Defects that show where several sessions meet: transactions that are none, an insert without a
- * lock, a session that waits for another's tick; and those of reset and tick.
+ * Defects that appear with several sessions: transactions without isolation or atomicity, an
+ * insert without a lock, a session that waits for another session's tick. Also defects of reset
+ * and tick.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -49,13 +50,13 @@ abort_noted(struct nb_session *session)
 	broken_right->abort(session);
 }
 
-/* Accepted and then forgotten. */
+/* Accepts a write in a read-only transaction and drops it. */
 PUT(put_unless_read_only)
 {
 	return is_read_only ? NB_OK : broken_right->put(session, key, value);
 }
 
-/* Undone only if it may write. */
+/* Commits a read-only transaction instead of aborting it. */
 static void
 abort_committing_read_only(struct nb_session *session)
 {
@@ -66,7 +67,7 @@ abort_committing_read_only(struct nb_session *session)
 	is_in_transaction = is_read_only = false;
 }
 
-/* The first transaction that writes x loses, and what it has written stays. */
+/* The first transaction that writes x conflicts, but its writes stay. */
 PUT(put_losing)
 {
 	if (is_in_transaction && !has_lost && key.size == 1 && memcmp(key.data, "x", 1) == 0) {
@@ -100,7 +101,7 @@ PUT(insert_unlocked)
 	return broken_right->put(session, key, value);
 }
 
-/* Gives up where a real one would wait for the session 0 to tick. */
+/* Fails where a real engine would wait until session 0 calls tick. */
 static uint32_t waits_for_tick;
 static _Thread_local uint32_t own_id;
 

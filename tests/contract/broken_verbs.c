@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Defects of the optional verbs: an order that is not kept, a flag that is not
- * looked at, a failure without a text.
- */
+/* Defects of the optional verbs: a wrong order, an ignored flag, a failure without a text. */
 #include "broken.h"
 
 PUT(insert_over)

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memory with every verb, in the plainest way that is right: one lock for each database, which
- * a transaction, an execute or a scan keeps from its first record to its end; what a transaction
- * changed is undone from a list of what was there before; a request is done when it is reaped;
- * all that is lent is a copy; a closed database stays open inside until its path is opened again.
+ * `memory` with every verb, in the simplest correct way:
  *
- * A transaction that finds the lock taken answers NB_CONFLICT, and a verb without one waits, so
- * that both come up.
+ * - Each database has one lock. A transaction or scan holds it from its first record to its
+ *   end, and an execute holds it for all its steps.
+ * - A list of old values undoes a transaction.
+ * - Requests are executed when they are reaped.
+ * - All lent values are copies.
+ * - A closed database stays open internally until its path is opened again.
+ *
+ * If the lock is taken, a transaction returns NB_CONFLICT and a verb outside a transaction
+ * waits. So the tests meet both cases.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -18,11 +22,11 @@
 enum { DATABASES_MAX = 4096, QUEUE_MAX = 16, UNDO_MAX = 256, LENT_MAX = 256 };
 
 struct undo {
-	struct nb_slice key, value; /* copies; data NULL: it was not there */
+	struct nb_slice key, value; /* copies; data NULL: the key did not exist */
 };
 
 struct nb_db {
-	struct nb_db *inner; /* of the inner engine: never looked into */
+	struct nb_db *inner; /* the database of the inner engine; opaque */
 	const struct nb_host *host;
 	char *path;
 	size_t queue_max;
@@ -35,14 +39,14 @@ struct nb_session {
 	struct nb_session *inner;
 	struct nb_db *db;
 	bool is_in_transaction, is_read_only;
-	bool has_lock; /* the transaction has it */
+	bool has_lock; /* the transaction holds the lock */
 	struct undo undo[UNDO_MAX];
 	size_t undo_count;
-	struct nb_request queue[QUEUE_MAX]; /* with keys and values of its own */
+	struct nb_request queue[QUEUE_MAX]; /* keys and values are copies */
 	size_t queue_count;
 	uint64_t queue_bytes;
-	uint32_t beside_others; /* requests that were done while other sessions were open */
-	void *lent[LENT_MAX];   /* until release */
+	uint32_t beside_others; /* requests executed while other sessions were open */
+	void *lent[LENT_MAX];   /* freed by release */
 	size_t lent_count;
 };
 
@@ -149,7 +153,10 @@ session_close(struct nb_session *session)
 
 /* --- the lock --- */
 
-/* NB_CONFLICT: the session is in a transaction, and another one has the database. */
+/*
+ * Locks the database. Returns NB_CONFLICT inside a transaction if another session holds the
+ * lock.
+ */
 static int
 enter(struct nb_session *session, bool to_write)
 {
@@ -172,7 +179,7 @@ leave(struct nb_session *session, int rc)
 	return rc;
 }
 
-/* --- records, by a session that has the lock --- */
+/* --- records; the session holds the lock --- */
 
 static struct nb_slice
 copy_of(struct nb_slice slice)
@@ -206,7 +213,7 @@ find_to_lend(struct nb_session *session, struct nb_slice key, struct nb_slice *v
 	return rc;
 }
 
-/* What is there before a write, for those that undo it. */
+/* Stores the old value of a key before a write, for undo. */
 static void
 remember(struct nb_session *session, struct nb_slice key)
 {
@@ -216,7 +223,7 @@ remember(struct nb_session *session, struct nb_slice key)
 		undo->value.data = NULL;
 }
 
-/* Keeps what was done since there were `mark` changes, or takes it back. */
+/* Ends the changes after the first `mark` ones: keeps them or undoes them. */
 static int
 end_changes(struct nb_session *session, size_t mark, bool are_kept)
 {
@@ -242,7 +249,7 @@ check_sizes(struct nb_session *session, struct nb_slice key, struct nb_slice val
 	return NB_OK;
 }
 
-/* Only if it is not there, with `is_new`. */
+/* With `is_new`, stores the value only if the key does not exist. */
 static int
 store(struct nb_session *session, struct nb_slice key, struct nb_slice value, bool is_new)
 {
@@ -290,7 +297,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	return rc != NB_OK ? rc : leave(session, find_to_lend(session, key, value));
 }
 
-/* Ends a verb that writes. */
+/* Ends a writing verb. */
 static int
 settle(struct nb_session *session, int rc)
 {
@@ -329,7 +336,7 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 	return rc != NB_OK ? rc : settle(session, add(session, key, operand));
 }
 
-/* --- the verbs of several --- */
+/* --- verbs on several records --- */
 
 static int
 multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
@@ -379,7 +386,7 @@ put_if_newer(struct nb_session *session, const struct nb_step *step)
 	return is_newer ? store(session, step->key, step->value, false) : NB_EXISTS;
 }
 
-/** Whether a key with that prefix counts, by its last byte. */
+/** Whether the last byte of a key is in the set, which is a bit mask; 0: any. */
 static bool
 is_of_set(struct nb_slice key, struct nb_slice prefix, uint64_t set)
 {
@@ -561,7 +568,10 @@ submit(struct nb_session *session, const struct nb_request *requests, size_t cou
 	return NB_PENDING;
 }
 
-/* Beside other sessions some requests lose, as on a server that aborts on suspicion. */
+/*
+ * While other sessions are open, every fifth request conflicts, as on a server that aborts
+ * preventively.
+ */
 static bool
 is_lost(struct nb_session *session)
 {
@@ -569,7 +579,7 @@ is_lost(struct nb_session *session)
 		++session->beside_others % 5 == 0;
 }
 
-/* They are done in their order, and told in the other one. */
+/* Executes the requests in order and returns the completions in reverse order. */
 static int
 reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
 	uint64_t timeout_ns)
@@ -616,7 +626,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	emit(to, "databases", "databases", NB_STAT_GAUGE, database_count);
 }
 
-/* Removes the lowest key until there is none. */
+/* Removes the lowest key until the database is empty. */
 static int
 reset(struct nb_db *db)
 {

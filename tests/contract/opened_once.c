@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Preloaded into the program: an open of WiredTiger that fails. The first open of a process
- * measures the processor's clock, which takes 0.7 s of a processor. The promises are checked in
- * processes that are forked from this one, and so find it measured.
+ * A library for LD_PRELOAD: it opens WiredTiger once at program start, with an invalid path.
+ * The first open in a process calibrates the CPU's clock, which takes 0.7 s of CPU time. The
+ * suite checks promises in forked processes, which inherit the calibration.
  */
 #include <wiredtiger.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Preloaded into the program: a sched_yield(2) of which one in 64 calls yields. Threads
- * still take turns, and a test does not wait for the rest of the machine after each operation.
+ * A library for LD_PRELOAD: only one in 64 calls of sched_yield(2) yields. Threads still take
+ * turns, and a test does not wait for other processes after each operation.
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The contract suite itself: it finds each defect that is known, and only those. */
+/* The contract suite itself: it finds every known defect and reports no others. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static struct nb_engine_ref *memory_ref;
 static const struct nb_engine *memory;
 static char scratch[64];
 
-/* What the suite reported of the promise that a test looks at. */
+/* The finding of the suite on the tested promise. */
 struct seen {
 	int outcome;
 	uint32_t step_count;
@@ -72,7 +72,7 @@ check_one(struct seen *seen, const struct nb_engine *engine, const char *promise
 	ck_assert_int_eq(outcome, seen->outcome);
 }
 
-/** `memory` with the defect of that name. */
+/** `memory` with the named defect. */
 static const struct nb_engine *
 engine_with(const char *defect)
 {
@@ -92,7 +92,7 @@ TEST_EACH(each_defect_is_found, broken_count())
 	ck_assert_msg(seen.text[0] != '\0', "%s: no text", defect->name);
 }
 
-/* These are broken by tables of options and by a synthetic engine: see below. */
+/* Tables of options, a synthetic engine and printing verbs break these promises: see below. */
 static const char *const broken_otherwise[] = {"options_have_names_types_and_help",
 	"choices_of_options_are_well_formed", "defaults_of_options_are_allowed_values",
 	"synthetic_get_lends_value_size_bytes", "prints_nothing_on_standard_output"};
@@ -106,7 +106,7 @@ is_broken_otherwise(const char *promise)
 	return false;
 }
 
-/* A correct engine keeps each promise, and not because it does not apply. */
+/* A correct engine keeps each promise; no promise is skipped as not applicable. */
 TEST_EACH(without_a_defect_each_promise_is_kept, nb_check_count())
 {
 	struct seen seen;
@@ -149,18 +149,21 @@ TEST(synthetic_engine_lends_what_was_announced)
 	nb_engine_unload(ref);
 }
 
-/* Defects that random operations find, and in how many the shortest sequence shows each. */
+/*
+ * Defects that random operations find, with the length of the shortest sequence that shows
+ * each.
+ */
 static const struct {
 	const char *defect;
-	uint32_t most;    /* operations */
-	const char *last; /* what the sequence must end with */
+	uint32_t most;    /* maximum number of operations */
+	const char *last; /* the last operation of the sequence */
 } shrunk[] = {
 	{"del_does_nothing", 3, "get"},       /* put, del, get */
 	{"put_does_not_overwrite", 3, "get"}, /* put, put, get */
 	{"get_finds_what_is_missing", 1, "get"},
-	{"keys_are_c_strings", 2, NULL},        /* put, get of another */
+	{"keys_are_c_strings", 2, NULL},        /* put, then get of another key */
 	{"put_takes_empty_for_none", 2, "get"}, /* put, get */
-	/* the longest, left out with a sanitizer, which sees as much in the others */
+	/* the longest; a sanitizer finds nothing in it that the others do not show */
 	{"put_loses_each_hundredth", 101, "get"},
 };
 
@@ -214,7 +217,7 @@ TEST(equal_seeds_find_equal_sequences)
 	ck_assert_str_eq(one.text, two.text);
 }
 
-/* One store for all databases, as a server has. */
+/* One store for all databases, as on a server. */
 OPEN(open_server)
 {
 	struct nb_open_args changed = *args;
@@ -342,7 +345,7 @@ TEST(good_option_table_is_not_broken)
 	}
 }
 
-/* --- a process for each promise --- */
+/* --- one process for each promise --- */
 
 PUT(put_crashing)
 {
@@ -441,16 +444,16 @@ TEST(end_of_the_process_breaks_the_promise)
 			engine.close = ends[i].close;
 		struct nb_check_args args = args_of(&engine);
 		if (ends[i].put == put_hanging)
-			args.timeout_ns = 2000000000; /* the process may begin late */
+			args.timeout_ns = 2000000000; /* the process may start late */
 		ck_assert_int_eq(
 			nb_check_apart(&args, index_of("put_is_found"), see, &seen), NB_OK);
 		ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
 		ck_assert_msg(strstr(seen.text, ends[i].told) != NULL,
 			"'%s' is not said in: %s", ends[i].told, seen.text);
 	}
-} /* and teardown finds nothing left in the scratch directory */
+} /* and teardown checks that the scratch directory is empty */
 
-/* A static count, of which each fortieth put falls victim; a crash at the second del. */
+/* put drops every 40th record of the process; del crashes at its second call. */
 static uint64_t puts_of_the_process, dels_of_the_process;
 
 PUT(put_counted)
@@ -522,9 +525,9 @@ TEST(what_is_printed_seldom_breaks_the_promise_that_meets_it)
 	ck_assert_ptr_nonnull(strstr(seen.text, "a long key"));
 }
 
-/* --- what random operations reach, and how little shows it --- */
+/* --- sequences that random operations find, reduced to the shortest --- */
 
-/* The steps that show it, as they are listed. */
+/* The expected steps of the reduced sequence. */
 static const struct {
 	const char *defect, *steps;
 } plain[] = {
@@ -558,7 +561,7 @@ TEST_EACH(first_broken_promise_names_a_bad_delete, 2)
 	ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
 	ck_assert_msg(strstr(nb_check_name(at - 1), "delete") != NULL, "%s: %s",
 		nb_check_name(at - 1), seen.text);
-	/* And what breaks because of it says so. */
+	/* A promise that breaks as a consequence names the cause. */
 	check_one(&seen, engine, "scan_of_an_empty_database_is_at_its_end");
 	ck_assert_int_eq(seen.outcome, _i == 0 ? NB_CHECK_BROKEN : seen.outcome);
 	if (seen.outcome == NB_CHECK_BROKEN)

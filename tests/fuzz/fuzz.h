@@ -64,7 +64,7 @@ place_of(const char *what, char path[static FUZZ_PATH])
 	return path;
 }
 
-/** Remove "@FILE" and "histogram:FILE" from an input, so that it cannot open other files. */
+/** Disable "@FILE" and "histogram:FILE" in an input, so that it cannot open other files. */
 static inline void
 defuse(char *text)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libFuzzer: any bytes as the crash.json of a crash that was kept. It is read as --again
- * reads it, first of which engine it is, then all that repeats it; nothing is repeated, since
- * it is of no engine that there is. What is read has a driver, and levels that there are.
+ * For libFuzzer: any bytes as the crash.json of a kept crash. The target reads it as --again
+ * does: first the driver, then everything that a repetition needs. It repeats nothing, because
+ * the engine does not exist. A file that is accepted must have a driver and known levels.
  *
  *     tests/fuzz/fuzz_crash -max_len=4096 -dict=.../crash.dict NEW_CORPUS .../corpus/crash
  */
@@ -50,7 +50,10 @@ read_head(void)
 static void
 read_evidence(void)
 {
-	/* a name that no text has which is cut to 63 bytes */
+	/*
+	 * longer than 63 bytes, so that no driver name in the file, which is cut to 63, is
+	 * equal to it
+	 */
 	static const char name[] =
 		"0123456789012345678901234567890123456789012345678901234567890123";
 	const struct nb_engine engine = {.name = name};

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libFuzzer: the table of a plugin, whose numbers are any and whose pointers are NULL or
- * valid, and options for it as they are typed. The input:
+ * For libFuzzer: the table of a plugin, with arbitrary numbers and with pointers that are NULL
+ * or valid, and typed options for it. The input:
  *
  *     byte 0      abi
- *     bytes 1-2   size, little-endian, as all that follow
+ *     bytes 1-2   size, little-endian, like all numbers below
  *     bytes 3-5   caps, durabilities, auto_durability
- *     byte 6      bits 0-3 what `auto_durability_at` says, 4-5 which table `variant` gives
- *     bytes 7-10  bits of the functions, from `version` on, that are NULL
+ *     byte 6      bits 0-3: result of `auto_durability_at`; 4-5: table that `variant` returns
+ *     bytes 7-10  bit mask of the functions, from `version` on, that are NULL
  *
- * then lines: name, summary, licence, home, build, version; options, of which each has its
- * type as a digit and, behind tabs, name, default, choices, unit, help, least and most; "--";
- * and what is typed. A line or field "~", or one that is not there, is NULL. The table that is
- * taken over has exactly `size` bytes, so that a read behind it is seen.
+ * Then lines:
+ *
+ *     name, summary, licence, home, build, version: one line each
+ *     options, one line each: the type as a digit, then after tabs name, default, choices,
+ *                 unit, help, minimum and maximum
+ *     "--"
+ *     the typed options, one line each
+ *
+ * A line or field "~", or a missing one, is NULL. The table has exactly `size` bytes, so that a
+ * sanitizer detects reads beyond it.
  *
  *     tests/fuzz/fuzz_engine -max_len=1024 -dict=.../engine.dict NEW_CORPUS .../corpus/engine
  */
@@ -70,7 +76,7 @@ never_called(void)
 
 /* ---- the table ---- */
 
-/** The next line of *text or field of a line; NULL: "~", or there is none. */
+/** The next line of *text, or the next field of a line. NULL if it is "~" or missing. */
 static const char *
 next_part(char **text, const char *separator)
 {
@@ -137,7 +143,7 @@ set_functions(struct nb_engine *table, uint32_t missing)
 	}
 }
 
-/** Of `size` bytes, however many a table has; to free(). */
+/** A copy of the table with exactly `size` bytes, or enough for the field itself. Free it. */
 static struct nb_engine *
 cut(const struct nb_engine *table)
 {
@@ -149,9 +155,9 @@ cut(const struct nb_engine *table)
 	return copy;
 }
 
-/* ---- what is asked of it ---- */
+/* ---- checks ---- */
 
-/** What a value is told as is read as the same value. */
+/** Reading the text of a value gives the same value. */
 static void
 check_value(const struct nb_engine *engine, size_t index, const struct nb_option_value *value)
 {
@@ -164,7 +170,7 @@ check_value(const struct nb_engine *engine, size_t index, const struct nb_option
 	int length = snprintf(told, sizeof(told), "%s=", option->name);
 	for (size_t i = 0; i < index; i++)
 		if (strcmp(engine->options[i].name, option->name) == 0)
-			return; /* what is typed is of the first one */
+			return; /* a typed value belongs to the first option with the name */
 	if (!value->is_set || option->type == NB_OPT_REAL || option->type == NB_OPT_TEXT)
 		return;
 	size_t left = sizeof(told) - (size_t)length;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libFuzzer: any bytes as a histogram of HdrHistogram's. The first byte says what of it:
+ * For libFuzzer: any bytes as a histogram in HdrHistogram's format. Bits 0-1 of the first byte
+ * select the layer of the format that the bytes replace, so that the inner layers are reached:
  *
- *     bits 0-1  0, 3: its text; 1: what is behind base64 and zlib; 2: its counts alone
+ *     0, 3  the text
+ *     1     the content of base64 and zlib
+ *     2     the counts
  *
- * so that what is inside is reached. What is read is written and read again: bucket by bucket
- * the same.
+ * An accepted histogram is written and read again. Each bucket must be the same.
  *
  *     tests/fuzz/fuzz_histogram -max_len=4096 NEW_CORPUS .../tests/fuzz/corpus/histogram
  */
@@ -23,7 +25,7 @@ put(uint8_t *to, uint64_t value, size_t size)
 		to[i] = (uint8_t)(value >> (8 * (size - 1 - i)));
 }
 
-/** Of `size` bytes behind the header; the field at `bytes` + 4 is their number. */
+/** Write the header of `size` bytes of counts. The field at offset 4 is that size. */
 static void
 put_header(uint8_t header[HEADER], size_t size)
 {
@@ -54,7 +56,7 @@ to_base64(char *to, const uint8_t *from, size_t size)
 	*to = '\0';
 }
 
-/** As zlib and base64 have it. */
+/** Encode the payload with zlib and base64. */
 static char *
 pack(const uint8_t *payload, size_t size)
 {
@@ -85,7 +87,10 @@ make_text(unsigned what, const uint8_t *data, size_t size)
 	return text;
 }
 
-/** A pair of percentiles and one of bounds, which `which` chooses: each look is at all buckets. */
+/**
+ * Check one pair of percentiles and one pair of bounds, selected by `which`. Each call visits
+ * all buckets, so the target does not check all pairs.
+ */
 static void
 check_figures(const struct nb_histogram *histogram, size_t which)
 {

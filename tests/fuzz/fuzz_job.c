@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libFuzzer: any bytes as a job file. What is read and makes sense is written, and what
- * was written has to be read and to be written as the same; besides, its lines are set one
- * by one as --set does. Files that a job names are not opened: '@' and "histogram:" are
- * taken out.
+ * For libFuzzer: any bytes as a job file. A valid job is written, and reading and writing the
+ * text again must give the same text. The lines are also set one by one, as --set does. The
+ * target opens no files that a job names: it replaces '@' and "histogram".
  *
  *     tests/fuzz/fuzz_job -max_len=4096 -dict=.../job.dict NEW_CORPUS .../extra/workloads
  */
@@ -27,7 +26,7 @@ check_round_trip(const struct nb_job *job)
 {
 	char *text, *again;
 	if (nb_job_write(job, &text) != NB_OK)
-		return; /* a text that no line can hold */
+		return; /* a text that no line can contain */
 	struct nb_job *copy = read_job(text, strlen(text));
 	require(copy != NULL, "what was written is read");
 	require(nb_job_write(copy, &again) == NB_OK, "and written again");

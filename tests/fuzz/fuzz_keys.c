@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libFuzzer: any bytes as a file of keys. The first byte is the size of a key less 1, the
- * second how many keys more (or with its highest bit fewer) are asked for than there are. What
- * the survey finds has to be what a search for equals finds; the file that is shuffled holds
- * the same keys, and behind them the same bytes.
+ * For libFuzzer: any bytes as a key file. The first byte is the key size minus 1. The second
+ * byte, signed, is the number of requested keys minus the number in the file. The survey must
+ * agree with a search for equal keys. The shuffled file must have the same keys and the same
+ * bytes after them.
  *
  *     tests/fuzz/fuzz_keys -max_len=2048 NEW_CORPUS .../tests/fuzz/corpus/keys
  */
 #include <fcntl.h>
 
-#define XXH_NO_INLINE_HINTS 1 /* at -Og, GCC 14 cannot inline all that it is told to */
+#define XXH_NO_INLINE_HINTS 1 /* at -Og, GCC 14 cannot inline every function that demands it */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -24,7 +24,7 @@ by_bytes(const void *a, const void *b)
 	return memcmp(a, b, key_size);
 }
 
-/** Sorted, to free(). */
+/** A sorted copy of the keys. Free it. */
 static uint8_t *
 sorted(const uint8_t *keys, size_t count)
 {
@@ -68,7 +68,7 @@ shuffle(const uint8_t *bytes, size_t size, size_t count)
 	int fd = open(place_of("keys", path), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
 	require(fd >= 0 && write(fd, bytes, size) == (ssize_t)size, "a file");
 	close(fd);
-	/* buckets of a few keys, so that there are several */
+	/* small buckets, so that there are several */
 	require(keys_shuffle(path, key_size, count, size, 8 * key_size, NULL, NULL) == NB_OK,
 		"they are shuffled");
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -98,7 +98,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *bytes = data + 2;
 	size -= 2;
 	if (wanted <= 0)
-		return 0; /* no command asks for none */
+		return 0; /* no command requests 0 keys */
 	int fd = file_of(bytes, size, path);
 	int rc = keys_open(&keys, path, key_size, (uint64_t)wanted);
 	close(fd);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libFuzzer: any bytes as a notebook. It is plotted, and results are appended to it:
- * what is refused stays as it was, and what is taken still begins with the same bytes, can be
- * read, and has one experiment more.
+ * For libFuzzer: any bytes as a notebook. The target plots it and appends results to it. A
+ * rejected notebook must stay unchanged. An accepted one must be readable and have one more
+ * experiment.
  *
- *     tests/fuzz/fuzz_notebook -max_len=4096 -dict=.../notebook.dict NEW_CORPUS .../corpus/notebook
+ *     tests/fuzz/fuzz_notebook -max_len=4096 -dict=.../notebook.dict NEW_CORPUS
+ * .../corpus/notebook
  */
 #include <fcntl.h>
 
@@ -12,7 +13,7 @@
 #include "report/record.h"
 #include "report/notebook.h"
 
-/* The least of which a thread is known. */
+/* The smallest valid result that has a thread count. */
 static const char result_text[] =
 	"{\"format\":\"mininb-result\",\"version\":1,\"results\":[{\"action\":\"run\","
 	"\"driver\":\"toy\",\"engine\":{\"name\":\"toy\"},\"digest\":\"c1eff4195825e505\","
@@ -46,7 +47,7 @@ experiments(const struct notebook *notebook)
 	return json_object_size(json_object_get(notebook->root, "experiments"));
 }
 
-/** How many experiments there are; SIZE_MAX: it is no notebook. */
+/** The number of experiments; SIZE_MAX: not a notebook. */
 static size_t
 read_it(const char *path, int may_be_new)
 {
@@ -74,7 +75,8 @@ plot(const char *path)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct nb_results *results; /* for all inputs: to make it costs most */
+	static struct nb_results
+		*results; /* shared by all inputs, because parsing it costs most */
 	char path[FUZZ_PATH];
 	if (results == NULL)
 		require(results_parse(&results, result_text, sizeof(result_text) - 1,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libFuzzer: any lines as the words of a command. They are read and put to use as far as
- * that goes without the action: the list of options in force, the engines of --driver and
- * whose options are whose, the notes of --allow, what is steady, limits, and the job with all
- * that is set in it. What is refused is told in one line, and what is taken in none. No file
- * that is named is opened: '@' and "histogram" are taken out.
+ * For libFuzzer: any lines as the arguments of a command. The target reads them and processes
+ * them as far as possible without running the action: the list of effective options, the
+ * engines of --driver and their options, --allow, --steady, limits, and the job with all --set
+ * values. A rejected command must print exactly one line, an accepted one at most one. The
+ * target opens no named files: it replaces '@' and "histogram".
  *
- *     tests/fuzz/fuzz_options -max_len=1024 -dict=.../options.dict NEW_CORPUS .../corpus/options
+ *     tests/fuzz/fuzz_options -max_len=1024 -dict=.../options.dict NEW_CORPUS
+ * .../corpus/options
  */
 #include "../../cli/options.h"
 #include "../../cli/cmd.h"
@@ -18,13 +19,13 @@
 
 enum { WORDS_MAX = 64 };
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static char *said;
 static size_t said_size;
 static FILE *real_stderr;
 
-/** stderr is a variable of the C library's: for a while it is memory. */
+/** Redirects stderr, which is a variable of the C library, to memory. */
 static void
 listen(void)
 {
@@ -33,7 +34,7 @@ listen(void)
 	require(stderr != NULL, "memory");
 }
 
-/** The number of lines; each is ours, and none has a character that moves a cursor. */
+/** The number of lines. Each must begin with "mininb: " and contain no control characters. */
 static size_t
 lines_said(void)
 {
@@ -52,7 +53,7 @@ lines_said(void)
 	return lines;
 }
 
-/* ---- what is made of the words ---- */
+/* ---- uses of the options ---- */
 
 static void
 use_drivers(const struct options *options)

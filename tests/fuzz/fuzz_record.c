@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libFuzzer: any bytes as a recording of the calls that change files, which the process of
- * an engine that writes into foreign memory may leave. Its first bytes say what to make of it:
+ * For libFuzzer: any bytes as a recording of the system calls that change files. A crashed
+ * engine that writes into foreign memory may leave any bytes. The first bytes select:
  *
- *     byte 0    bit 0: the file system is that of POSIX; bit 1: calls, not the recording itself;
- *               bit 2: the database was not empty before
- *     byte 1    draws the states
+ *     byte 0    bit 0: the file system is that of POSIX; bit 1: the input is a list
+ *               of calls, not a recording; bit 2: the database was not empty before
+ *     byte 1    seed of the drawn states
  *
- * and the rest is the memory as it is, or four bytes for each call (make_call()), of which a
- * recording is made as the recorder would: so that what gets past the check, and is odd as
- * calls are in no order that makes sense, is reached by small changes.
+ * The rest is the recording, or four bytes for each call (make_call()). The target makes a
+ * recording of the calls as the recorder would. So small changes of the input reach recordings
+ * that pass the check but contain calls in an impossible order.
  *
- * A recording is refused with a reason, or read; made of calls it is read. Of what is read each
- * state has no name twice, is the same once more, and is on disk as it is in memory, but for
- * what was in directories that are lost; and nothing is made beside it.
+ * A recording is rejected with a reason or accepted; one made of calls must be accepted. Each
+ * state of an accepted recording must satisfy:
+ *
+ * - No name occurs twice.
+ * - A repetition gives the same state.
+ * - The state on disk is the same as in memory, except for the content of lost directories.
+ * - Nothing is written beside the state.
  *
  *     tests/fuzz/fuzz_record -max_len=26000 NEW_CORPUS .../tests/fuzz/corpus/record
  */
@@ -36,7 +40,7 @@ enum {
 	HAS_BASE = 4
 };
 
-/* ---- of calls ---- */
+/* ---- recordings made of calls ---- */
 
 static const char *const names[] = {"a", "b", "d", "d/a", "d/d", "d/d/a", "e", "e/a", "e/d",
 	"f", "f/a", "b/a", "e/d/a", "f/e", "f/e/d", ""};
@@ -67,7 +71,10 @@ add(struct record_log *log, struct record_entry entry, const char *path, const c
 	log->count++;
 }
 
-/** Kind, file, and one or two numbers, which are names or places. `files`: that there are. */
+/**
+ * Make a call of four bytes: its kind, its file, and two numbers that select names or offsets.
+ * `files`: the number of files so far.
+ */
 static void
 make_call(struct record_log *log, const uint8_t call[CALL], uint64_t *files)
 {
@@ -99,7 +106,7 @@ make_call(struct record_log *log, const uint8_t call[CALL], uint64_t *files)
 		add(log, entry, NULL, NULL);
 }
 
-/** In memory that ends where it ends. */
+/** A recording in memory that ends exactly where the recording ends. */
 static struct record_log *
 of_calls(const uint8_t *data, size_t size)
 {
@@ -114,7 +121,7 @@ of_calls(const uint8_t *data, size_t size)
 	return memcpy(fitting, log, log->used);
 }
 
-/** The bytes, and zeros where they are not even a head. */
+/** The bytes as a recording, padded with zeros to the size of a header. */
 static struct record_log *
 of_bytes(const uint8_t *data, size_t size, uint64_t *capacity)
 {
@@ -126,7 +133,7 @@ of_bytes(const uint8_t *data, size_t size, uint64_t *capacity)
 	return (struct record_log *)log;
 }
 
-/* ---- what has to hold ---- */
+/* ---- checks ---- */
 
 static char top[FUZZ_PATH], place[FUZZ_PATH + 8], base[FUZZ_PATH];
 
@@ -147,7 +154,7 @@ make_base(const char *name, off_t size)
 	close(fd);
 }
 
-/** Once: where states are written, and what was there before some recordings. */
+/** Create, once, the directory for states and the base of some recordings. */
 static void
 make_places(void)
 {
@@ -172,7 +179,7 @@ check_names(const struct image_names *state)
 				"a name is of one file");
 }
 
-/** Whether all names are there; one whose directory is there is. */
+/** Whether all names of the state exist on disk. A name must exist if its directory exists. */
 static bool
 is_whole(const struct image_names *state)
 {
@@ -207,7 +214,7 @@ check_state(struct image *image, const struct power_draw *draw, uint32_t file_sy
 		require(strcmp(text, again) == 0, "it is the same once more");
 		int rc = image_differs(image, place, again, sizeof(again));
 		require(rc == (is_all ? 0 : 1), rc == 1 ? again : "it is compared");
-	} else { /* too large a file, too long a name */
+	} else { /* a file too large, a name too long */
 		require(strstr(nb_error_text(), place) != NULL, "it is said where");
 	}
 	tree_drop(place);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libFuzzer: what a client of `mininb serve` sends, in both protocols, done on the engine
- * memory. The input: byte 0 is the size of the pieces in which it arrives, 0 for all at once; then
- * what is sent. Requests of RESP must be answered the same in pieces as all at once.
+ * For libFuzzer: any bytes from a client of `mininb serve`, in both protocols, executed on the
+ * engine memory. Byte 0 of the input is the size of the pieces in which the rest arrives, 0:
+ * all at once. Requests in RESP must get the same answers in pieces as all at once.
  *
  *     tests/fuzz/fuzz_serve -max_len=4096 -dict=.../serve.dict NEW_CORPUS .../corpus/serve
  */
@@ -62,7 +62,7 @@ stage_close(struct stage *stage)
 	bytes_free(&stage->answers);
 }
 
-/** What came is done as conn.c does it, except that all answers are taken at once. */
+/** Process received bytes as conn.c does, but collect all answers at once. */
 static void
 serve_piece(struct stage *stage, const uint8_t *data, size_t size)
 {

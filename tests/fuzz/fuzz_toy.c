@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* No target of ours: it dies of an 'X' in its second place. By it the replay is tried. */
+/* A target for the tests of replay.c: it aborts if the second byte is 'X'. */
 #include "fuzz.h"
 
 int

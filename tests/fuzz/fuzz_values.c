@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libFuzzer: any text as a value that is typed. Every reader of values has it: counts,
- * sizes, times, real numbers, rates, sizes of values, what is steady, limits of a gate,
- * lists of CPUs. What is accepted has to be of use: a number is read again from its
- * digits, sizes are drawn within their bounds, due times do not decrease, CPUs can be counted.
- * The same text is also the file behind "histogram:FILE" and "@FILE".
+ * For libFuzzer: any text as a typed value. The target passes it to every reader of values:
+ * counts, sizes, times, real numbers, rates, value sizes, steady criteria, gate limits, CPU
+ * lists. An accepted value must be usable:
+ *
+ * - The digits of a number read back as the same number.
+ * - Drawn sizes stay within their bounds.
+ * - Due times do not decrease.
+ * - The CPUs of a list can be counted.
+ *
+ * The same text is also the content of the file in "histogram:FILE" and "@FILE".
  *
  *     tests/fuzz/fuzz_values -max_len=512 -dict=.../values.dict NEW_CORPUS .../corpus/values
  */
@@ -54,7 +59,7 @@ read_real(const char *text)
 	require(strlen(digits) < UNITS_SIZE - 1, "it fits as a time");
 }
 
-/* ---- laws ---- */
+/* ---- distributions ---- */
 
 static void
 read_sizes(const char *text)
@@ -147,7 +152,7 @@ read_cpus(const char *text)
 		return;
 	require(count > 0, "these can be counted");
 	require(sched_getaffinity(0, sizeof(all), &all) == 0, "where we may be");
-	if (run_pin_to(text, 1) == NB_OK) /* this machine may not have them */
+	if (run_pin_to(text, 1) == NB_OK) /* this machine may lack these CPUs */
 		sched_setaffinity(0, sizeof(all), &all);
 }
 

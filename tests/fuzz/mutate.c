@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Changes to inputs: bits, bytes and whole numbers at their ends, pieces left out, doubled or
- * taken from another input, words of a dictionary, an end that is too early. One to four of
- * them are made one after the other.
+ * Mutations of inputs: changed bits, extreme integers, other decimal numbers, deleted pieces,
+ * pieces of the same or another input, dictionary words, truncation. An input gets one to four
+ * mutations in a row.
  */
 #include "mutate.h"
 
@@ -16,7 +16,7 @@ static const char *const numbers[] = {"0", "1", "-1", "2147483648", "4294967296"
 	"9007199254740993", "9223372036854775807", "18446744073709551615",
 	"18446744073709551616", "1e308", "1e999", "0.1", "1e-320", "nan", ""};
 
-/** `size` bytes at `at` are replaced by those of `with`; what does not fit is left out. */
+/** Replace `size` bytes at `at` by `with`. Does nothing if the result does not fit. */
 static void
 replace(struct bytes *input, size_t at, size_t size, const uint8_t *with, size_t with_size)
 {
@@ -35,7 +35,7 @@ any_place(const struct bytes *input, struct rng *rng)
 	return (size_t)rng_below(rng, input->size + 1);
 }
 
-/** Of a piece at `at`: short ones more often. */
+/** A random size of a piece at `at`. Short ones are more frequent. */
 static size_t
 any_size(const struct bytes *input, size_t at, struct rng *rng)
 {
@@ -64,7 +64,7 @@ set_extreme(struct bytes *input, struct rng *rng)
 		input->data[at + i] = (uint8_t)(value >> 8 * (is_big ? size - 1 - i : i));
 }
 
-/** The digits from a place on become another number. */
+/** Replace the next decimal number after a random place by another one. */
 static void
 set_number(struct bytes *input, struct rng *rng)
 {
@@ -92,7 +92,7 @@ end_early(struct bytes *input, struct rng *rng)
 	input->size = any_place(input, rng);
 }
 
-/** A piece of `other` at any place, over what is there or between it. */
+/** Copy a piece of `other` to a random place; it replaces bytes or is inserted. */
 static void
 splice(struct bytes *input, const struct bytes *other, struct rng *rng)
 {
@@ -103,7 +103,7 @@ splice(struct bytes *input, const struct bytes *other, struct rng *rng)
 	replace(input, at, rng_below(rng, 2) ? any_size(input, at, rng) : 0, piece, size);
 }
 
-/** The beginning of one, the end of the other. */
+/** Join the beginning of `input` and the end of `other`. */
 static void
 cross(struct bytes *input, const struct bytes *other, struct rng *rng)
 {
@@ -172,7 +172,7 @@ hex(char digit)
 	return at != NULL ? (int)(at - digits) : -1;
 }
 
-/** What stands between the quotes at the beginning of `text` and the next ones, in place. */
+/** Unescape, in place, the text up to the next quote. Returns its size. */
 static size_t
 unquote(char *text)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A fuzzer's inputs, once each and without libFuzzer: what crashed does not crash again. With
- * --mutate=COUNT so many mutations of each instead:
+ * Runs a fuzz target once on each input, without libFuzzer, so that old crashes do not return.
+ * With --mutate=COUNT, runs COUNT mutations of each input instead:
  *
  *     replay_TARGET [--mutate=COUNT] [--seed=SEED] [--dict=FILE]
  *                   [--only=INDEX [--save=FILE]] INPUT|DIRECTORY...
  *
- * A mutation follows from the seed, the inputs and its index, and from nothing else: neither
- * from the machine nor from those before it. Where one crashes, or takes longer than
- * SECONDS_MAX, it is said which: the same with --only=INDEX makes that one alone, and --save
- * keeps it as a file.
+ * A mutation depends only on the seed, the inputs, the dictionary and its index, not on the
+ * machine or on other mutations. If a mutation crashes or takes longer than SECONDS_MAX, the
+ * program prints its index. --only=INDEX runs that mutation alone, and --save also writes it to
+ * a file.
  */
 #include <dirent.h>
 #include <getopt.h>
@@ -25,7 +25,7 @@
 
 enum {
 	SIZE_MAX_READ = 1 << 20,
-	SECONDS_MAX = 60, /* of one input, on a machine that has much else to do */
+	SECONDS_MAX = 60, /* for one input, on a busy machine */
 	NO_INDEX = -1
 };
 
@@ -40,11 +40,11 @@ static struct dictionary dictionary;
 static unsigned long long seed = 1;
 static long mutations, only = NO_INDEX;
 static const char *save;
-static char now[512]; /* what is being read, for who dies of it */
+static char now[512]; /* the current input; printed if it crashes */
 
-/* ---- telling where it was ---- */
+/* ---- reports of crashes ---- */
 
-/** Once: what a sanitizer has found may end in a signal. */
+/** Print once, because a sanitizer may report first and then raise a signal. */
 static void
 tell(void)
 {
@@ -62,7 +62,7 @@ on_death(int number)
 	raise(number);
 }
 
-/* Sanitizers end the program by themselves. */
+/* Sanitizers end the program themselves. */
 __attribute__((weak)) void
 __sanitizer_set_death_callback(void (*callback)(void));
 
@@ -82,7 +82,7 @@ watch(void)
 static void
 feed(const struct bytes *bytes)
 {
-	/* of its own size, so that a read behind its end is seen */
+	/* an allocation of the exact size, so that a sanitizer detects reads beyond its end */
 	uint8_t *data = malloc(bytes->size > 0 ? bytes->size : 1);
 	require(data != NULL, "memory");
 	if (bytes->size > 0)
@@ -121,7 +121,7 @@ is_shown(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/** A file, or all of a directory, by name: the order is part of what mutations follow from. */
+/** Read a file, or all files of a directory by name. Mutations depend on this order. */
 static int
 read_inputs(const char *path)
 {
@@ -153,7 +153,7 @@ forget_inputs(void)
 	dictionary_destroy(&dictionary);
 }
 
-/* ---- the work ---- */
+/* ---- runs ---- */
 
 static int
 save_input(const struct bytes *bytes)
@@ -167,7 +167,7 @@ save_input(const struct bytes *bytes)
 	return 1;
 }
 
-/** The index-th of all, which is one of the inputs in turn. */
+/** Run mutation number `index`. The inputs take turns. */
 static int
 feed_mutation(long index)
 {
@@ -208,7 +208,7 @@ feed_all(void)
 	return 1;
 }
 
-/** False: what was typed makes no sense. */
+/** Parse the arguments. False: invalid. */
 static int
 read_words(int argc, char **argv)
 {
@@ -233,7 +233,7 @@ read_words(int argc, char **argv)
 	}
 	for (int i = optind; i < argc && is_good; i++)
 		is_good = read_inputs(argv[i]);
-	/* no inputs at all are a mistake */
+	/* a call without inputs is a mistake */
 	return is_good && input_count > 0 && mutations >= 0 && only >= NO_INDEX;
 }
 

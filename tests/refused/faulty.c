@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An engine that keeps nothing and does what it is told by its options: at the number-th call of
- * a verb it hangs, fails, crashes or ends the process. One module, for all the ways in which an
+ * An engine that stores nothing and fails as its options demand: at the number-th call of a
+ * verb it hangs, fails, crashes or ends the process. One plugin covers all ways in which an
  * engine can end a run.
  */
 #include <fcntl.h>
@@ -51,14 +51,14 @@ static const struct nb_option options[] = {
 
 struct nb_db {
 	uint64_t verb, number, how;
-	uint64_t calls; /* of that verb; atomic */
+	uint64_t calls; /* calls of that verb; atomic */
 	const struct nb_host *host;
-	char *room, *behind; /* one after the other in the heap */
+	char *room, *behind; /* two adjacent chunks of the heap */
 };
 
 static struct nb_db the_db;
 
-/* What a compiler would call an endless recursion, and leave out. */
+/* A volatile pointer, because a compiler may remove a visible endless recursion. */
 static int (*volatile again)(volatile char *);
 
 static int
@@ -85,7 +85,7 @@ do_it(uint64_t how)
 		ends[how](0);
 	switch (how) {
 	case HANG:
-		close(creat("hangs", 0600)); /* a test may wait for that */
+		close(creat("hangs", 0600)); /* a test may wait for this file */
 		for (;;)
 			pause();
 	case FAIL:
@@ -93,7 +93,7 @@ do_it(uint64_t how)
 	case ABORT:
 		abort();
 	case OVERFLOW:
-		/* over the size of the next chunk, which glibc finds as soon as that is freed */
+		/* the size of the next chunk; glibc detects it when that chunk is freed */
 		memset(the_db.room, 0x5a, 32);
 		free(the_db.behind);
 		break;
@@ -103,12 +103,12 @@ do_it(uint64_t how)
 	case SLOW:
 		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 		break;
-	case PRINT: /* by stdio and beside it */
+	case PRINT: /* through stdio and directly */
 		printf("line of the engine\n");
 		return write(STDOUT_FILENO, "bytes of it\n", 12) == 12 ? NB_OK : NB_FAIL;
 	case CHDIR:
 		return chdir("/");
-	case ANSWER: /* none that any verb has */
+	case ANSWER: /* a value that no verb returns */
 		return 7;
 	case LOG:
 		for (int i = 0; i < 1000; i++)
@@ -122,7 +122,7 @@ do_it(uint64_t how)
 	return NB_OK;
 }
 
-/* SLOW is so from then on. */
+/* Acts at the number-th call; SLOW also at all later ones. */
 static int
 come_by(uint64_t verb)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A small engine that keeps its data: a log that each write is appended to, and a sorted array
- * in memory that is made of it again. It is right, but for the defect that its option chooses:
- * what a crash test finds is tried on these.
+ * A small engine that keeps its data: each write is appended to a log, and open rebuilds a
+ * sorted array in memory from the log. It is correct except for the defect that its option
+ * selects. The crash tests must find each defect.
  *
- * With some values of the option it has transactions, which are one record each, and counters,
- * of which the log has what was added. A transaction does not see its own writes.
+ * With some values of the option, the engine has transactions and counters. A transaction is
+ * one log record and does not see its own writes. The log stores additions to counters, not
+ * their sums.
  *
- * A record is its size, a checksum, and the writes of one operation; at the first one that is
- * not whole the log ends. `unclean` is a file that is there while the database is open:
- * most defects show where it is found.
+ * A log record consists of its size, a checksum, and the writes of one operation. The log ends
+ * at the first incomplete record. The file `unclean` exists while the database is open. An open
+ * that finds it is a recovery; most defects act only then.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -24,27 +25,27 @@
 
 enum {
 	NONE,
-	BUFFERS,    /* what has returned is in memory of its own */
-	TEARS,      /* a recovery cuts each value, */
-	SPLITS,     /* leaves out the last write of each batch, */
-	RESURRECTS, /* passes over deletes, */
-	SWAPS,      /* gives each key the value of another, */
-	REFUSES,    /* fails, */
-	CRASHES,    /* ends by a signal, */
-	HANGS,      /* never ends */
-	SKIPS,      /* a scan leaves a key out */
-	DRIFTS,     /* each open that is no recovery loses a key */
-	STUBBORN,   /* after a recovery no write is taken */
-	REORDERS,   /* long values are there at once, the others later */
-	BLOCKS,     /* a put after some writes never returns */
-	LEAVES,     /* after some writes it ends the process, as if all were well */
-	FORGETS,    /* what is written after a recovery is in memory only, */
-	CUTS,       /* or after a checkpoint */
-	WANDERS,    /* changes the working directory in every call */
-	HAS_TXNS,   /* from here on: nothing is wrong, */
-	HALVES,     /* half of a transaction is in memory of its own, */
-	POSTPONES,  /* what is added to counters is in memory of its own, */
-	DOUBLES,    /* a recovery does the last record twice, */
+	BUFFERS,    /* completed writes are still in the process's memory */
+	TEARS,      /* recovery truncates each value */
+	SPLITS,     /* recovery drops the last write of each batch */
+	RESURRECTS, /* recovery ignores deletes */
+	SWAPS,      /* recovery gives keys the value of the first record */
+	REFUSES,    /* recovery fails */
+	CRASHES,    /* recovery dies of a signal */
+	HANGS,      /* recovery never ends */
+	SKIPS,      /* a scan skips a key */
+	DRIFTS,     /* each open without a recovery loses a key */
+	STUBBORN,   /* after a recovery, all writes fail */
+	REORDERS,   /* long values are written at once, others later */
+	BLOCKS,     /* after some writes, a put never returns */
+	LEAVES,     /* after some writes, it exits with status 0 */
+	FORGETS,    /* writes after a recovery are not logged */
+	CUTS,       /* writes after a checkpoint are not logged */
+	WANDERS,    /* every call changes the working directory */
+	HAS_TXNS,   /* no defect; this and the following ones have transactions */
+	HALVES,     /* half of a transaction is still in the process's memory */
+	POSTPONES,  /* additions to counters are still in the process's memory */
+	DOUBLES,    /* recovery applies the last record twice */
 	REVIVES     /* an aborted transaction is in the log */
 };
 
@@ -57,7 +58,7 @@ static const struct nb_option options[] = {
 
 enum { BUFFER = 1 << 20, LATE = 16 << 10, LONG = 512, ENOUGH = 30, STAGED = 64 };
 
-enum { ADD = 2 }; /* nb_write.is_delete, of what is added */
+enum { ADD = 2 }; /* value of nb_write.is_delete for an addition */
 
 struct record {
 	unsigned char *key, *value;
@@ -71,10 +72,10 @@ struct nb_db {
 	bool is_unclean, is_scan_backward, is_checkpointed;
 	int dir, log;
 	struct record *records;
-	size_t count, room, at, late; /* `late`: bytes that wait in `buffer` */
+	size_t count, room, at, late; /* `late`: bytes waiting in `buffer` */
 	unsigned char *buffer;
 	bool is_in_txn;
-	struct nb_write staged[STAGED]; /* of the transaction */
+	struct nb_write staged[STAGED]; /* writes of the transaction */
 	size_t staged_count;
 };
 
@@ -89,7 +90,7 @@ compare(const struct record *record, struct nb_slice key)
 			  : (record->key_size > key.size) - (record->key_size < key.size);
 }
 
-/** Where the key is, or would be. */
+/** The index of the key, or the index at which to insert it. */
 static size_t
 find(const struct nb_db *db, struct nb_slice key, bool *is_there)
 {
@@ -156,7 +157,7 @@ apply(struct nb_db *db, const struct nb_write *write)
 		db->records[at] = (struct record){
 			.key = copy(write->key), .key_size = write->key.size};
 	}
-	unsigned char *before = db->records[at].value; /* which may be what is put */
+	unsigned char *before = db->records[at].value; /* may be the memory of write->value */
 	db->records[at].value = copy(write->value);
 	free(before);
 	db->records[at].value_size = write->value.size;
@@ -165,7 +166,7 @@ apply(struct nb_db *db, const struct nb_write *write)
 /* ---- the log ---- */
 
 struct head {
-	uint32_t size, sum, count; /* of what follows, and how many writes */
+	uint32_t size, sum, count; /* bytes, checksum, number of writes */
 };
 
 struct item {
@@ -239,7 +240,7 @@ append(struct nb_db *db, const struct nb_write *writes, size_t count, bool is_po
 	return db->late > LATE ? write_late(db) : NB_OK;
 }
 
-/** What the log has, from `offset` on; returns where the next one begins, 0 at the end. */
+/** Apply the log record at `offset`. Returns the offset of the next one, or 0 at the end. */
 static size_t
 replay_one(struct nb_db *db, const unsigned char *log, size_t size, size_t offset)
 {
@@ -291,7 +292,7 @@ replay(struct nb_db *db)
 	if (db->is_unclean && db->defect == DOUBLES && whole > 0)
 		(void)replay_one(db, log, size, last);
 	free(log);
-	/* What is not whole would stand in the middle soon. */
+	/* An incomplete record must be removed, because later ones would follow it. */
 	return ftruncate(db->log, (off_t)whole) == 0
 		? NB_OK
 		: db->host->fail(NB_FAIL, "the log cannot be cut");
@@ -326,7 +327,7 @@ recover(struct nb_db *db, const struct nb_open_args *args)
 	if (db->is_unclean && db->defect == REFUSES)
 		return db->host->fail(NB_FAIL, "%s was not closed", args->path);
 	if (db->is_unclean && db->defect == CRASHES)
-		raise(SIGTERM); /* which no sanitizer takes for itself */
+		raise(SIGTERM); /* sanitizers do not handle this signal */
 	while (db->is_unclean && db->defect == HANGS)
 		pause();
 	int unclean = openat(db->dir, "unclean", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
@@ -418,7 +419,7 @@ static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
 	struct nb_db *db = (void *)session;
-	(void)flags; /* it is atomic anyway */
+	(void)flags; /* a batch is always atomic */
 	if (db->is_unclean && db->defect == STUBBORN)
 		return db->host->fail(NB_FAIL, "no write is taken after a recovery");
 	bool is_enough = ++db->writes > ENOUGH;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A small map that is right but for one lie, which meson.build chooses by LIE_*. What a run
- * verifies is tried on these: nothing but the data tells that they are wrong; or, where they
- * offer commit (SYNC_EVERY), nothing but how often they sync: each so many puts, or never.
+ * A small map that is correct except for one defect, which meson.build selects with LIE_*.
+ * Tests of verification use it: only the data shows the defect. With SYNC_EVERY, it offers
+ * durability `commit`, and only its syncs show the defect: it syncs once every SYNC_EVERY puts,
+ * or never if 0.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,12 +25,12 @@ struct slot {
 struct nb_db {
 	const struct nb_host *host;
 	uint64_t puts, gets;
-	int log;                      /* what is synced */
-	uint8_t copy[VALUE_SIZE_MAX]; /* that is lent where it is not the value itself */
+	int log;                      /* the file that is synced */
+	uint8_t copy[VALUE_SIZE_MAX]; /* lent instead of the stored value */
 	struct slot slots[SLOTS];
 };
 
-/** Where the key is or would be; NULL: no room. By FNV-1a, and then one after the other. */
+/** The slot of the key, or a free slot for it; NULL: no room. FNV-1a with linear probing. */
 static struct slot *
 find(struct nb_db *db, struct nb_slice key)
 {
@@ -105,7 +106,7 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 		return db->host->fail(NB_FAIL, "there is room for %d records", SLOTS);
 #ifdef LIE_STALE
 	if (slot->value != NULL)
-		return NB_OK; /* what was there stays */
+		return NB_OK; /* the old value stays */
 #endif
 #ifdef LIE_LOSES
 	if (++db->puts % SOME == 0)
@@ -138,7 +139,7 @@ static const struct nb_engine engine = {
 	.summary = "made for the tests of what is verified",
 #ifdef SYNC_EVERY
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_COMMIT),
-	.caps = NB_CAP_PERSISTENT, /* so that there is a directory */
+	.caps = NB_CAP_PERSISTENT, /* gives the database a directory */
 #else
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
 #endif

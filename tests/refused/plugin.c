@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One plugin that is right, in as few lines as one can be, of which the build
- * makes many that are not: each macro below is a place for one defect, and
- * meson.build says which plugin has which.
+ * A minimal correct plugin. The build makes many defective plugins from it: each macro below is
+ * the place of one defect, and meson.build selects the defects of each plugin.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #define PLAIN_VERSION "1.2.3"
 #include "plain.h"
 
-/* A defect is an initializer of the table, which takes the place of the right one. */
+/* An initializer in the table that replaces the correct one. */
 #ifndef PLUGIN_DEFECT
 #define PLUGIN_DEFECT
 #endif
@@ -22,7 +21,7 @@
 #define PLUGIN_VARIANT_DEFECT
 #endif
 
-/* Each plugin leaves another part unused. */
+/* Each plugin leaves some parts unused. */
 #define PART static __attribute__((unused))
 
 struct nb_db {
@@ -32,7 +31,7 @@ struct nb_db {
 static struct nb_db the_db;
 
 #ifdef PLUGIN_UNDEFINED
-/* As of a library that is not there. */
+/* A function of a library that is not installed. */
 int
 a_library_that_is_not_installed(void);
 #endif
@@ -91,7 +90,7 @@ scan_open(struct nb_session *session, const struct nb_scan_args *args)
 	return NB_OK;
 }
 
-/* Ends its process, as a bug would. */
+/* Dies of a signal, as with a bug. */
 PART int
 get_crashing(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
@@ -107,7 +106,7 @@ put_hanging(struct nb_session *session, struct nb_slice key, struct nb_slice val
 	return NB_OK;
 }
 
-/* Long enough for somebody who looks to see seconds pass. */
+/* Long enough that the progress line shows seconds. */
 PART int
 flush_slowly(struct nb_db *db, uint32_t upto)
 {
@@ -115,7 +114,7 @@ flush_slowly(struct nb_db *db, uint32_t upto)
 	return NB_OK;
 }
 
-/* Right, but not as the host would write them. */
+/* Correct defaults, but not written as the host prints them. */
 PART const struct nb_option odd_defaults[] = {
 	NB_OPTION_BOOL("cached", "1", "a bool"),
 	NB_OPTION_BOOL("checked", "off", "a bool"),
@@ -123,12 +122,12 @@ PART const struct nb_option odd_defaults[] = {
 	NB_OPTION_END,
 };
 
-/* More rows than any engine has, and none of them ends the table. */
+/* More rows than any engine has, without an end of the table. */
 #define ROW NB_OPTION_U64("again", "1", NULL, 0, 0, "a number")
 #define ROWS_4(row) row, row, row, row
 PART const struct nb_option endless[] = {ROWS_4(ROWS_4(ROWS_4(ROWS_4(ROW)))), ROW};
 
-/* A table of which nothing can be read. */
+/* A pointer to a table that cannot be read. */
 #define NO_TABLE ((const struct nb_option *)sizeof(struct nb_option))
 
 #ifdef PLUGIN_LOADING
@@ -138,7 +137,7 @@ static void __attribute__((constructor)) on_load(void)
 }
 #endif
 
-/* One of each type, and one without a default. */
+/* One option of each type, and options without a default. */
 PART const struct nb_option every_option[] = {
 	NB_OPTION_BOOL("sync", "no", "a bool"),
 	NB_OPTION_U64("levels", "7", "levels", 2, 20, "a count"),
@@ -162,20 +161,22 @@ PART const struct nb_option name_with_equals[] = {
 	{.name = NULL},
 };
 
-/* Of a header to come, which has a use for the spare fields. */
+/* A future header may use the spare fields. */
 PART const struct nb_option later_option[] = {
 	{.name = "sync", .type = NB_OPT_BOOL, .def = "no", .help = "a bool", .spare_u32 = 1},
 	{.name = NULL},
 };
 
-/* With the second choice, or flat, it is another table. */
+/* type=hash or flat=yes selects another table. */
 PART const struct nb_option types[] = {
 	NB_OPTION_CHOICE("type", "tree", "tree|hash", "a choice"),
 	NB_OPTION_BOOL("flat", "no", "a bool"),
 	NB_OPTION_END,
 };
 
-/* One of those offered where the path says so, and one that is none. */
+/*
+ * Returns an offered level that depends on the path, or a level that the engine does not offer.
+ */
 PART uint32_t
 auto_by_path(const char *path)
 {
@@ -194,7 +195,7 @@ variant(const struct nb_option_value *values)
 	return values[0].u64 == 1 || values[1].u64 == 1 ? &hash : NULL;
 }
 
-/* Of a header to come, four more fields; only the plugin `newer` says that it has them. */
+/* A future header may have more fields. Only the plugin `newer` includes them in its size. */
 PART const struct {
 	struct nb_engine known;
 	void *later[4];

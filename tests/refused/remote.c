@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A client of server.py, one request a line: "p KEY VALUE", "g KEY", "d KEY" and "r", which
- * removes all, in hexadecimal; answers are "k", "n" (not found) and "v VALUE". A key goes to the
- * server of its last byte.
+ * A client of server.py. Each request is a line: "p KEY VALUE", "g KEY", "d KEY", or "r", which
+ * removes all records. Keys and values are hexadecimal. Answers are "k" (done), "n" (not found)
+ * and "v VALUE". The last byte of a key selects its server.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -110,7 +110,7 @@ put_hex(FILE *out, struct nb_slice slice)
 		fprintf(out, "%02x", bytes[i]);
 }
 
-/** The answer is in session->line. */
+/** Send a request and read the answer into session->line. */
 static int
 ask(struct nb_session *session, uint32_t server, const char *verb,
 	const struct nb_slice *slices, size_t count)

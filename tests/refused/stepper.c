@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An engine with execute and merge, in memory under one lock, which breaks their promises when asked:
- * defect=torn leaves the last put of every seventh execute out, with a condition or without one,
- * defect=lost every hundredth addition; defect=unsupported answers each execute with NB_UNSUPPORTED. Requests are done when they
- * are reaped.
+ * An engine with execute and merge, in memory under one lock. The option `defect` breaks its
+ * promises:
  *
- * With the others two executes of different sessions meet, and the second one reads in the midst of
- * the first: defect=half_seen after its first put, defect=skew and defect=overwritten before it. With
- * skew an execute conflicts that puts what the other one has put, as with snapshot isolation.
+ * - torn: every seventh execute omits its last step, if that is a put or a put-if-newer
+ * - lost: every hundredth addition is lost
+ * - unsupported: each execute returns NB_UNSUPPORTED
+ * - half_seen, skew, overwritten: two executes of different sessions interleave. The second one
+ *   reads after the first put of the first one (half_seen) or before it (skew, overwritten).
+ *   With skew, an execute conflicts if it puts a key that the other one puts, as with snapshot
+ *   isolation.
+ *
+ * Requests are executed when they are reaped.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,11 +25,11 @@ enum { NONE, TORN, LOST, UNSUPPORTED, HALF_SEEN, SKEW, OVERWRITTEN };
 
 struct slot {
 	uint8_t key[KEY_MAX], value[VALUE_MAX];
-	size_t key_size, value_size; /* a key of 0 bytes: free */
+	size_t key_size, value_size; /* key_size 0: free */
 	int is_there;
 };
 
-/* An execute that waits for another one. */
+/* An execute that waits for an execute of another session. */
 struct call {
 	struct nb_session *session;
 	struct nb_step *steps;
@@ -136,7 +140,7 @@ put_if_newer(struct slot *slot, const struct nb_step *step)
 	return NB_OK;
 }
 
-/* Under the lock. */
+/* Executes a step. The lock is held. */
 static int
 do_step(struct nb_session *session, struct nb_step *step)
 {
@@ -208,7 +212,7 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 		&(struct nb_step){.verb = NB_STEP_MERGE, .key = key, .operand = operand});
 }
 
-/* Do the steps from *at on, up to the first put, or with `puts` behind it; or all. */
+/* Executes the steps from *at on, and stops before a put after `puts` other puts. */
 static void
 do_until(struct call *call, size_t *at, size_t puts)
 {
@@ -234,7 +238,7 @@ put_the_same(const struct call *one, const struct call *other)
 	return 0;
 }
 
-/* `own` in the midst of `other`. */
+/* Executes `own` in the middle of `other`. */
 static int
 interleave(struct nb_db *db, struct call *other, struct call *own)
 {
@@ -250,7 +254,10 @@ interleave(struct nb_db *db, struct call *other, struct call *own)
 	return NB_OK;
 }
 
-/* Under the lock. If no other session comes, it is done alone, and from then on all are. */
+/*
+ * Waits for another session's execute; the lock is held. If none comes within a second,
+ * executes alone and disables the defect.
+ */
 static int
 meet(struct nb_db *db, struct call *own)
 {
@@ -311,7 +318,7 @@ submit(struct nb_session *session, const struct nb_request *requests, size_t cou
 static int
 perform(struct nb_session *session, const struct nb_request *request, struct nb_slice *value)
 {
-	struct nb_step step = {.verb = request->verb, /* the numbers are those of steps */
+	struct nb_step step = {.verb = request->verb, /* same numbers */
 		.key = request->key,
 		.value = request->value,
 		.operand = request->operand};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A small engine that does all it takes to survive a loss of power, or leaves one step out, as
- * its option says: a log of checked records, each synced when it is appended. A new log is
- * written under another name, synced, renamed, and its directory is synced. After some appends it
- * writes all records to a snapshot in the same way, and then cuts the log. Asked to, it also stores
- * into memory that is not its own when it is closed, or appends by a call that no library sees.
+ * A small engine that survives power loss, or omits one necessary step if its option says so.
+ * It has a log of records with checksums and syncs each append. A new log is written under
+ * another name, synced and renamed; then the directory is synced. After SNAPSHOT_EVERY appends,
+ * the engine writes all records to a snapshot in the same way, then truncates the log. With
+ * option `wild`, close overwrites memory that it shares with the test. With option `hidden`,
+ * appends use system calls that no library sees.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -20,12 +21,12 @@
 
 enum {
 	NONE,
-	DATA,    /* an append is not synced */
-	NAMES,   /* the directory is not */
-	RENAMES, /* a new log is renamed before it is synced */
-	SUMS,    /* records are read back without a look at their checksums */
-	ORDER,   /* the log is cut before the snapshot is synced, which is synced then */
-	BOOT     /* opens after the machine was started again */
+	DATA,    /* does not sync appends */
+	NAMES,   /* does not sync the directory */
+	RENAMES, /* renames a new log before syncing it */
+	SUMS,    /* reads records without checking their checksums */
+	ORDER,   /* truncates the log before it syncs the snapshot */
+	BOOT     /* opens even after the machine was restarted */
 };
 
 enum { TAME, RECORDING, ALL };
@@ -45,7 +46,7 @@ static const char magic[8] = "syncer 1";
 
 struct head {
 	uint32_t sum, key_size;
-	int32_t value_size; /* DELETED: none */
+	int32_t value_size; /* DELETED: the record is a deletion */
 };
 
 struct record {
@@ -113,7 +114,7 @@ sync_of(const struct nb_db *db, int fd, uint64_t step)
 	return db->host->fail(NB_FAIL, "no sync");
 }
 
-/** A new file, whose name says so, with all records that there are; -1: it failed. */
+/** Write all records to a new file. Returns its descriptor, or -1 on failure. */
 static int
 write_new(const struct nb_db *db, const char *name)
 {
@@ -192,7 +193,7 @@ make_snapshot(struct nb_db *db)
 	return rc;
 }
 
-/** Of a file the records up to the first that is not whole, which *end tells. */
+/** Apply the records of a file up to the first incomplete one, whose offset is *end. */
 static int
 replay(struct nb_db *db, int fd, size_t *end)
 {
@@ -221,7 +222,10 @@ replay(struct nb_db *db, int fd, size_t *end)
 	return NB_OK;
 }
 
-/** The snapshot, if there is one, which is whole; then the log, whose end need not be. */
+/**
+ * Read the snapshot, if it exists, which must be complete. Then read the log, whose end may be
+ * incomplete.
+ */
 static int
 read_files(struct nb_db *db)
 {
@@ -239,7 +243,7 @@ read_files(struct nb_db *db)
 	return rc == NB_OK ? cut_log(db, (off_t)end) : rc;
 }
 
-/** The beginning of each mapping that several processes share and that is at least so large. */
+/** Overwrite the beginning of each shared mapping of at least `least` bytes. */
 static void
 write_wildly(unsigned long least)
 {
@@ -281,7 +285,7 @@ read_all(int fd, char *text, size_t room)
 	return size;
 }
 
-/** Writes the kernel's boot id to a file, or refuses if that file has another one. */
+/** Write the kernel's boot id to a file. Fails if the file contains another id. */
 static int
 check_boot(const struct nb_db *db)
 {
