@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which runs make a sample, what they count for, what is refused and what is warned of. */
+/* Comparisons: which runs form a sample, their weight, rejections and warnings. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ compare_both(void)
 	comparison = rig_compared(first, second);
 }
 
-/** Fails the test unless comparing is refused, and for that. */
+/** Fails the test unless the comparison is rejected with this text. */
 static void
 assert_refused(const struct nb_results *other, const char *why)
 {
@@ -50,7 +50,7 @@ TEST(engines_of_one_file_are_samples)
 	ck_assert_uint_eq(comparison->works[0].samples[1].runs, 4);
 }
 
-/** Four rounds of two contestants with one engine, whose order is drawn for each round. */
+/** Four rounds of two contestants with the same engine, in random order in each round. */
 static void
 add_versus(struct nb_results *results)
 {
@@ -111,7 +111,9 @@ TEST(a_contestant_that_failed_is_left_out_with_all_its_repetitions)
 		"two#3 is left out, run 3: get ended with status 3");
 }
 
-/** The confidence that a comparison of `first` has if this one was asked for; 0: refused. */
+/**
+ * The confidence of a comparison of `first` for which `confidence` was requested; 0: rejected.
+ */
 static double
 compared_at(double confidence)
 {
@@ -186,11 +188,11 @@ TEST(a_before_and_an_after_on_a_machine_that_was_not_equally_busy_are_refused)
 		"hypervisor used 40 % of its CPU time (a.json), 2 % (b.json)");
 	rig_set_taken(second, 78);
 	assert_refused(second, "40 % of its CPU time (a.json), 78 % (b.json)");
-	/* the median counts, so that one run beside another program does not matter */
+	/* the median decides, so one run next to a busy program does not matter */
 	rig_set_taken(second, 40);
 	second->records[1].run->measured.usage.busy_ns *= 2;
 	compare_both();
-	/* a run that is too short for the kernel's ticks tells nothing */
+	/* a run too short for the kernel's clock ticks gives no information */
 	rig_set_taken(second, 2);
 	for (size_t i = 0; i < second->count; i++)
 		second->records[i].run->measured.usage_ns = 100000000;
@@ -298,7 +300,7 @@ TEST(kinds_of_operations_have_metrics_of_their_own)
 	ck_assert_uint_eq(update->pairs[1].verdict, COMPARE_WORSE);
 }
 
-/** Reads of a second each, many more than those in the foreground. */
+/** Background reads of a second each, many more than the foreground operations. */
 static void
 add_background(struct nb_result *job)
 {
@@ -337,7 +339,7 @@ TEST(an_interval_alone_makes_no_difference_certain)
 	}
 	compare_both();
 	const struct compare_pair *pair = &rig_metric(comparison, "throughput")->pairs[1];
-	ck_assert_double_gt(pair->ratio.low, 1); /* while the test is not sure */
+	ck_assert_double_gt(pair->ratio.low, 1); /* while the test is not significant */
 	ck_assert_double_gt(pair->test.p, 0.06);
 	ck_assert_uint_eq(pair->verdict, COMPARE_UNCERTAIN);
 }
@@ -427,7 +429,7 @@ TEST(other_surroundings_are_warned_of_and_not_refused)
 	snprintf(other->run->environment.cpu, sizeof(other->run->environment.cpu), "another");
 	snprintf(other->run->environment.build, sizeof(other->run->environment.build), "debug");
 	other->run->engine_version = "2.0";
-	compare_both(); /* a build that is not known differs from nothing */
+	compare_both(); /* an unknown build does not differ from any */
 	ck_assert_uint_eq(comparison->warnings.count, 2);
 	ck_assert_str_eq(comparison->warnings.items[0],
 		"differing engine's version: 1.0 (a.json), 2.0 (b.json)");
@@ -454,7 +456,7 @@ TEST(a_claim_without_syncs_is_warned_of)
 	ck_assert_str_eq(comparison->warnings.items[0],
 		"differing syncs: as many as commit takes (a.json), fewer than commit takes "
 		"(b.json)");
-	runs[1]->measured.durable_by = 1; /* of which nothing is counted */
+	runs[1]->measured.durable_by = 1; /* or durable in another way */
 	compare_both();
 	ck_assert_uint_eq(comparison->warnings.count, 0);
 }
@@ -493,8 +495,10 @@ TEST(tight_is_an_interval_within_the_share)
 	rig_add_spread(first, "one", 1000, 5000, 5);
 	rig_add_spread(second, "one", 2000, 5000, 5);
 	compare_both();
-	/* of 5 each 2 of the 25 ordered ratios are left out at either end: 1.04 and 1.03 / 1, so
-	 * that it ends at 1.04 / 1.01 times the ratio */
+	/*
+	 * with 5 values each, 2 of the 25 ordered ratios are dropped at either end: 1.04 / 1
+	 * and 1.03 / 1, so the interval ends at 1.04 / 1.01 times the ratio
+	 */
 	ck_assert(nb_comparison_is_tight(comparison, 0.02971));
 	ck_assert(!nb_comparison_is_tight(comparison, 0.02969));
 	char text[200];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a gate lets pass. */
+/* The decisions of a gate. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "compare_rig.h"
 #include "unit.h"
 
-static char *lines; /* of the last gate() */
+static char *lines; /* output of the last gate() */
 
-/** Takes the results. */
+/** Takes ownership of the results. */
 static int
 judge(struct nb_results *before, struct nb_results *now, const char *limits, bool is_forced)
 {
@@ -29,7 +29,10 @@ judge(struct nb_results *before, struct nb_results *now, const char *limits, boo
 	return rc;
 }
 
-/** `count` runs each of before and now, now with these factors; the gate's answer. */
+/**
+ * Run the gate on `count` runs each before and after, the latter with these factors. Returns
+ * its decision.
+ */
 static int
 gate(uint32_t count, double rate, double latency, const char *limits)
 {
@@ -85,7 +88,10 @@ TEST(single_runs_are_judged_by_the_figure_alone)
 	rig_assert_has(lines, "one run on a side");
 }
 
-/** Of `count` runs each on a machine of which others had so much; the gate's answer. */
+/**
+ * Run the gate on `count` runs each; other processes used this share of the CPU. Returns its
+ * decision.
+ */
 static int
 gate_beside(uint32_t count, uint32_t percent, bool is_forced)
 {
@@ -107,7 +113,7 @@ TEST(single_runs_beside_other_programs_are_not_judged)
 	rig_assert_has(nb_error_text(), "mininb vs");
 	ck_assert_str_eq(lines, "");
 	ck_assert_int_eq(gate_beside(1, 12, true), 1);
-	ck_assert_int_eq(gate_beside(5, 12, false), 1); /* the interval knows */
+	ck_assert_int_eq(gate_beside(5, 12, false), 1); /* the interval shows it */
 }
 
 TEST(too_few_runs_can_fail_all_the_same)
@@ -124,7 +130,7 @@ TEST(a_metric_that_is_absent_is_an_error_that_names_the_others)
 	ck_assert_str_eq(lines, "");
 }
 
-/** The answer to a before of these engines, "" for none, and a now of those. */
+/** The gate's decision on these engines before ("": none) and those after. */
 static int
 gate_of(const char *const before[2], const char *const now[2], const char *limits)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A comparison as it is written: in words, as tables, as JSON. */
+/* The output of comparisons as text, tables and JSON. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "compare_rig.h"
 #include "unit.h"
 
-/** `count` runs of each of two engines, the second with these factors. */
+/** Compare `count` runs of each of two engines; the second has these factors. */
 static char *
 written(uint32_t count, double rate, double latency, const char *format, uint32_t flags)
 {
@@ -34,7 +34,7 @@ TEST(what_may_be_chance_is_said_to_be)
 	free(text);
 }
 
-/* The bootstrap's interval may be beside 1 where the test is not sure. */
+/* The bootstrap interval may exclude 1 although the test is not significant. */
 TEST(what_may_be_chance_has_a_direction)
 {
 	struct nb_results *one = rig_results(), *two = rig_results();
@@ -66,7 +66,7 @@ TEST(too_few_runs_are_told_how_many_are_needed)
 TEST(table_has_medians_ratio_interval_and_p)
 {
 	char *text = written(5, 3.1, 1.0 / 4, "text", 0);
-	/* 1020, 3162: medians; 2 / C(10, 5) */
+	/* medians 1020 and 3162; p = 2 / C(10, 5) */
 	rig_assert_has(text,
 		"                    one   two  ratio       95 % CI       p\n"
 		"throughput ops/s   1020  3162  3.100  3.011..3.192  0.0079\n"
@@ -86,7 +86,7 @@ TEST(bars_show_intervals_against_one)
 	free(text);
 }
 
-/* As --confidence=0 makes them, or values of a file that are far from all others. */
+/* As with --confidence=0, or with values in a file that are far from all others. */
 TEST(a_ratio_beside_its_interval_is_at_the_end_of_the_axis)
 {
 	static const double odd[][3] = {

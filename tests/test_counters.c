@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counters are copies, told apart by name, and what one grew is never made up. */
+/* Counters are copies, identified by name. An unknown increase is never invented. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct told {
 	uint64_t value;
 };
 
-/** What the engine below tells. */
+/** The counters that the engine below reports. */
 static struct told told[MANY];
 static size_t told_count;
 static struct nb_db *told_db;
@@ -25,7 +25,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {
 	told_db = db;
 	for (size_t i = 0; i < told_count; i++) {
-		char name[32], unit[32]; /* which are gone when it has returned */
+		char name[32], unit[32]; /* on the stack: invalid after the return */
 		const struct told *it = &told[i];
 		snprintf(name, sizeof(name), "%s", it->name != NULL ? it->name : "");
 		snprintf(unit, sizeof(unit), "%s", it->unit != NULL ? it->unit : "");
@@ -177,7 +177,7 @@ TEST(counter_that_was_not_told_before_began_at_0)
 	add(&sum, collect(), collect_one(NB_STAT_COUNTER, 5));
 	ck_assert_uint_eq(sum.items[0].value, 5);
 	ck_assert(!sum.items[0].has_run_back);
-	add(&sum, collect_one(NB_STAT_COUNTER, 9), collect()); /* and not at the end: unknown */
+	add(&sum, collect_one(NB_STAT_COUNTER, 9), collect()); /* absent at the end: unknown */
 	ck_assert_uint_eq(sum.items[0].value, 5);
 	counters_destroy(&sum);
 }
@@ -191,6 +191,6 @@ TEST(counter_that_ran_backwards_once_is_marked_for_good)
 	ck_assert(sum.items[0].has_run_back);
 	counters_destroy(&sum);
 	add(&sum, collect_one(NB_STAT_GAUGE, 10), collect_one(NB_STAT_GAUGE, 9));
-	ck_assert(!sum.items[0].has_run_back); /* a level may */
+	ck_assert(!sum.items[0].has_run_back); /* a gauge may decrease */
 	counters_destroy(&sum);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A call as a whole: what it takes, what it counts, what of its findings is kept and told. */
+/*
+ * A crash test as a whole: its arguments, its counts, and the findings that it reports and
+ * keeps.
+ */
 #include "crash_rig.h"
 #include "scratch.h"
 #include "unit.h"
@@ -36,7 +39,7 @@ unit_teardown(void)
 	crash_rig_unload();
 }
 
-/** One more crash, after which this was wrong, with files to keep. */
+/** Add a crash with this report, and with files to keep. */
 static int
 take(struct crash_report *report, uint32_t round, bool has_files)
 {
@@ -49,7 +52,7 @@ take(struct crash_report *report, uint32_t round, bool has_files)
 			.files = has_files ? "files" : NULL,
 			.state = &state,
 			.moment = &moment});
-	rmdir("files"); /* where it was not kept */
+	rmdir("files"); /* if it was not kept */
 	return rc;
 }
 
@@ -77,7 +80,7 @@ TEST(crashes_are_added_up)
 	ck_assert_int_eq(take(&good, 0, false), NB_OK);
 	ck_assert_uint_eq(told.count, 0);
 	ck_assert_int_eq(take(&bad, 1, false), NB_OK);
-	bad.open_ns = 0; /* it did not open */
+	bad.open_ns = 0; /* the database did not open */
 	bad.reopen_ns = 0;
 	ck_assert_int_eq(take(&bad, 2, false), NB_OK);
 	ck_assert_uint_eq(told.count, 2);

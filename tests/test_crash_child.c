@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The process that writes: what it tells of itself on the board, however it ends, is what its
- * database has.
+ * The writing process: however it ends, the progress that it reports on the board agrees with
+ * its database.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -19,11 +19,11 @@ enum { OPS = 30 };
 
 static struct crash_rig_chain chain;
 static struct crash_progress *board;
-static const struct nb_engine *right; /* which those below stand before */
+static const struct nb_engine *right; /* the engine behind the defects below */
 static struct nb_engine wrong;
 static uint32_t directories;
 
-/** A new database for one session, which is all that the engine takes at a time. */
+/** A new database for one session, because the engine supports only one at a time. */
 static void
 begin_chain(void)
 {
@@ -63,7 +63,7 @@ await(pid_t pid)
 	return status;
 }
 
-/** Let it write; its end, if it is to have one before it is done, begins at `where`. */
+/** Let the process write. If it must end early, `where` selects the point. */
 static int
 write_ops(uint32_t where, uint64_t kill_ops, uint64_t kill_ns, uint64_t ops)
 {
@@ -97,7 +97,10 @@ was_killed(int status)
 		board->text);
 }
 
-/** All that the board says has returned is there, and the chain goes on from it. */
+/**
+ * Everything that returned according to the board is in the database. The next round continues
+ * from it.
+ */
 static void
 has_what_returned(uint64_t from, uint64_t to)
 {
@@ -165,7 +168,7 @@ TEST(end_comes_in_a_call_that_does_not_return)
 static int
 out_of_luck(void)
 {
-	return (suite_host.fail)(NB_FAIL, "out of luck"); /* no macro of Check */
+	return (suite_host.fail)(NB_FAIL, "out of luck"); /* not Check's macro */
 }
 
 static int
@@ -204,7 +207,7 @@ flush_unsupported(struct nb_db *db, uint32_t upto)
 	return NB_UNSUPPORTED;
 }
 
-static uint32_t calls; /* in the process that writes */
+static uint32_t calls; /* in the writing process */
 
 static int
 put_failing(struct nb_session *session, struct nb_slice key, struct nb_slice value)
@@ -244,7 +247,7 @@ batch_failing(
 	return out_of_luck();
 }
 
-/** With some verbs of another one. */
+/** Replace some verbs by those of `by`. */
 static void
 replace_verbs(const struct nb_engine *by)
 {
@@ -265,7 +268,7 @@ TEST(verb_that_fails_is_told_with_its_text)
 	static const struct {
 		struct nb_engine by;
 		const char *text;
-		uint64_t flying; /* begun, and not returned */
+		uint64_t flying; /* begun but not returned */
 	} failures[] = {
 		{{.open = open_failing}, "open answered NB_FAIL (out of luck)", 0},
 		{{.session_open = session_open_failing},
@@ -305,7 +308,7 @@ TEST(session_that_is_alone_settles_in_the_midst)
 
 TEST(answer_that_is_no_failure_goes_on)
 {
-	wrong.put = put_in_conflict; /* tried again */
+	wrong.put = put_in_conflict; /* retried */
 	wrong.del = del_not_finding;
 	wrong.flush = flush_unsupported;
 	ended_with(write_round(CRASH_NEVER, 0, 0), EXIT_SUCCESS);
@@ -313,7 +316,7 @@ TEST(answer_that_is_no_failure_goes_on)
 	has_what_returned(0, OPS);
 }
 
-/* ---- the recovery that is killed ---- */
+/* ---- a killed recovery ---- */
 
 static pid_t
 start_recovery(uint32_t where)
@@ -328,7 +331,7 @@ start_recovery(uint32_t where)
 
 TEST(recovery_stays_open_until_it_is_killed)
 {
-	ended_with(await(start_recovery(CRASH_NEVER)), EXIT_FAILURE); /* it makes none */
+	ended_with(await(start_recovery(CRASH_NEVER)), EXIT_FAILURE); /* no recovery */
 	ck_assert_str_eq(board->text, "open answered NB_FAIL (there is no log)");
 	was_killed(write_round(CRASH_IN_CLOSE, 0, 0));
 
@@ -374,7 +377,7 @@ TEST(board_with_impossible_counts_is_refused)
 {
 	static const struct crash_plan plan = {.sessions = 2, .keys = 1};
 	static const struct crash_oracle state = {
-		.plan = &plan, .start = {5, 9}}; /* and at most 3 operations more */
+		.plan = &plan, .start = {5, 9}}; /* and at most 3 more operations */
 	static const struct {
 		uint64_t acked, begun;
 		int rc;

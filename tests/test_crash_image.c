@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recordings made by hand, of which it is known by hand what a power loss may leave: each
- * state that comes is one of these, and each of these comes.
+ * Handmade recordings for which the possible states after a power loss are known. Each state
+ * that occurs is one of them, and each of them occurs.
  */
 #include "crash/image.h"
 
@@ -28,7 +28,7 @@ unit_teardown(void)
 	free(tape);
 }
 
-/** Append `head`; returns its number. */
+/** Append `head`. Returns its number. */
 static uint64_t
 put(struct record_entry head, const char *path, const char *path2, const void *data)
 {
@@ -55,7 +55,7 @@ create(uint64_t file, const char *path)
 	put((struct record_entry){.kind = RECORD_CREATE, .file = file}, path, NULL, NULL);
 }
 
-/** `size` times the letter. */
+/** Write `size` copies of the letter. */
 static void
 fill(uint64_t file, uint64_t offset, uint64_t size, char letter)
 {
@@ -68,7 +68,7 @@ fill(uint64_t file, uint64_t offset, uint64_t size, char letter)
 	free(data);
 }
 
-/** A sync that began when all before it was complete, and returns at once. */
+/** A sync that begins after all earlier calls have completed, and returns at once. */
 static void
 sync_file(uint64_t file)
 {
@@ -91,8 +91,9 @@ move(uint64_t file, const char *from, const char *to)
 
 /* ---- states ---- */
 
-/** What is in a file of a state, in short: runs of letters as "x5", zeros as ".3"; "-": there
- * is none. */
+/**
+ * The content of a file, in short form: runs of letters as "x5", zeros as ".3". "-": no file.
+ */
 static void
 describe(char *text, size_t room, const char *dir, const char *name)
 {
@@ -114,7 +115,7 @@ describe(char *text, size_t room, const char *dir, const char *name)
 	free(data);
 }
 
-/** All states of these names at moment `done`, each counted once: "a=x5 b=-". */
+/** All distinct states of these files at moment `done`, as "a=x5 b=-". */
 struct seen {
 	char states[64][128];
 	size_t count;
@@ -130,7 +131,7 @@ see(struct seen *seen, const char *state)
 	strcpy(seen->states[seen->count++], state);
 }
 
-/** Those of kind `kind`; IMAGE_KINDS: of each kind of a power loss. */
+/** Collect the states of kind `kind`. IMAGE_KINDS: all kinds that a power loss has. */
 static void
 look(struct seen *seen, uint64_t done, uint32_t kind, uint32_t file_system,
 	const char *const *names)
@@ -157,7 +158,7 @@ look(struct seen *seen, uint64_t done, uint32_t kind, uint32_t file_system,
 	image_delete(image);
 }
 
-/** Just these states were seen, and all of them. */
+/** Exactly these states were seen. */
 static void
 states_are(const struct seen *seen, const char *const *wanted)
 {
@@ -204,14 +205,14 @@ TEST(sync_makes_durable_what_was_complete_when_it_began)
 	create(1, "a");
 	fill(1, 0, PAGE, 'x');
 	fill(1, PAGE, PAGE, 'y');
-	/* began between the two writes */
+	/* the sync began between the two writes */
 	put((struct record_entry){.kind = RECORD_SYNC, .file = 1, .covers = 2}, NULL, NULL,
 		NULL);
 	all_are(4, IMAGE_NONE, NB_CRASH_JOURNALLED, NAMES("a"),
 		NAMES("a=x4096", "a=x4096.4096"));
 	sync_file(1);
 	all_are(5, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("a"), NAMES("a=x4096y4096"));
-	/* and has not returned: it promises nothing */
+	/* and has not returned, so it promises nothing */
 	all_are(4, IMAGE_NONE, NB_CRASH_JOURNALLED, NAMES("a"),
 		NAMES("a=x4096", "a=x4096.4096"));
 }
@@ -276,14 +277,16 @@ TEST(posix_name_needs_a_sync_of_its_directory)
 	sync_file(1);
 	all_are(5, IMAGE_NONE, NB_CRASH_JOURNALLED, NAMES("d/a"), NAMES("d/a=x3"));
 	all_are(5, IMAGE_NONE, NB_CRASH_POSIX, NAMES("d/a"), NAMES("d/a=-", "d/a=x3"));
-	sync_names(""); /* another one */
+	sync_names(""); /* another directory */
 	all_are(6, IMAGE_NONE, NB_CRASH_POSIX, NAMES("d/a"), NAMES("d/a=-", "d/a=x3"));
 	sync_names("d");
 	all_are(7, IMAGE_KINDS, NB_CRASH_POSIX, NAMES("d/a"), NAMES("d/a=x3"));
 }
 
-/* Only a commit of the journal brings other files' names, and a sync of a file for which
- * nothing is in the journal makes none. */
+/*
+ * Only a commit of the journal makes names of other files durable. A sync of a file with
+ * nothing in the journal does not commit it.
+ */
 TEST(sync_of_an_overwrite_brings_no_other_name)
 {
 	create(1, "a");
@@ -326,17 +329,17 @@ TEST(torn_page_is_torn_between_sectors)
 		ck_assert_uint_eq(one % 512, 0);
 		ck_assert_uint_eq(one + other, PAGE);
 	}
-	ck_assert_uint_eq(seen.count, 2 * 7); /* new in front or behind, 7 places */
+	ck_assert_uint_eq(seen.count, 2 * 7); /* 7 tears, new part first or last */
 }
 
-/* Two writes of one page reach the disk together, or the second alone is torn. */
+/* Either two writes of one page reach the disk together, or the second alone is torn. */
 TEST(writes_of_a_torn_page_are_torn_together_or_in_order)
 {
 	create(1, "a");
 	fill(1, 0, PAGE, 'x');
 	sync_file(1);
 	fill(1, 0, 600, 'y');
-	fill(1, 600, 600, 'z'); /* both lie in two sectors */
+	fill(1, 600, 600, 'z'); /* both writes span two sectors */
 	struct seen seen;
 	look(&seen, 5, IMAGE_TORN, NB_CRASH_JOURNALLED, NAMES("a"));
 	states_are(&seen,
@@ -352,7 +355,7 @@ TEST(head_or_end_of_what_is_pending_in_a_file_is_lost)
 	create(2, "b");
 	sync_file(1);
 	sync_file(2);
-	fill(2, 0, 3, 'b'); /* has one page */
+	fill(2, 0, 3, 'b'); /* has only one page */
 	fill(1, 100, 3 * PAGE, 'y');
 	all_are(7, IMAGE_HEAD_LOST, NB_CRASH_JOURNALLED, NAMES("a", "b"),
 		NAMES("a=x100.3996y8292 b=b3", "a=x100.8092y4196 b=b3",
@@ -385,11 +388,11 @@ TEST(stakes_are_what_a_power_loss_can_take)
 	create(1, "log");
 	wanted[1] = IMAGE_STAKE_ANY | IMAGE_STAKE_NAMES;
 	sync_file(1);
-	fill(1, 0, 100, 'a'); /* in one sector */
+	fill(1, 0, 100, 'a'); /* within one sector */
 	wanted[3] = IMAGE_STAKE_ANY | IMAGE_STAKE_PAIR;
 	sync_file(1);
 	put((struct record_entry){.kind = RECORD_POINT}, NULL, NULL, NULL);
-	fill(1, 500, 100, 'b'); /* in two */
+	fill(1, 500, 100, 'b'); /* in two sectors */
 	wanted[6] = IMAGE_STAKE_ANY | IMAGE_STAKE_PAGES;
 	sync_file(1);
 	create(2, "new");
@@ -397,7 +400,7 @@ TEST(stakes_are_what_a_power_loss_can_take)
 	fill(2, PAGE, 100, 'd');
 	move(2, "new", "old");
 	wanted[11] = SYNCED_BY_TWO | IMAGE_STAKE_PAGES;
-	sync_names(""); /* brings the name, and no data */
+	sync_names(""); /* makes the name durable, but not the data */
 	wanted[12] = IMAGE_STAKE_ANY | IMAGE_STAKE_PAGES | IMAGE_STAKE_NAMES;
 	put((struct record_entry){.kind = RECORD_POINT}, NULL, NULL, NULL);
 	wanted[13] = wanted[12];
@@ -419,7 +422,7 @@ TEST(lost_end_of_a_file_is_missing_or_zeros)
 	sync_file(1);
 	fill(1, 100, 5000, 'y');
 	all_are(4, IMAGE_NONE, NB_CRASH_JOURNALLED, NAMES("a"), NAMES("a=x100", "a=x100.5000"));
-	/* 3996 of them are in the first page, 1004 in the second, each there or not */
+	/* 3996 bytes are in the first page, 1004 in the second; each part exists or not */
 	all_are(4, IMAGE_RANDOM, NB_CRASH_JOURNALLED, NAMES("a"),
 		NAMES("a=x100", "a=x100.5000", "a=x100y3996", "a=x100y3996.1004",
 			"a=x100.3996y1004", "a=x100y5000"));
@@ -487,7 +490,7 @@ TEST(unlinked_file_comes_back_only_as_it_was)
 	all_are(7, IMAGE_KINDS, NB_CRASH_JOURNALLED, NAMES("a"), NAMES("a=y2"));
 }
 
-/* What was made in a directory is durable by a sync of that directory, whatever its name is. */
+/* A sync of a directory makes its new entries durable, whatever the directory is called now. */
 TEST(renamed_directory_is_the_same_one)
 {
 	put((struct record_entry){.kind = RECORD_MKDIR}, "new", NULL, NULL);
@@ -544,7 +547,7 @@ written(const char *path)
 	return image;
 }
 
-/* A directory that was made first is moved into a later one. */
+/* An older directory moves into a newer one. */
 TEST(directory_is_there_before_what_is_in_it)
 {
 	scratch_fresh("order");
@@ -556,7 +559,7 @@ TEST(directory_is_there_before_what_is_in_it)
 	ck_assert_int_eq(access("state/outer/inner/a", F_OK), 0);
 }
 
-/* What a directory held that another one has replaced is gone with it. */
+/* If a directory is replaced, its content disappears. */
 TEST(directory_replaces_what_was_there)
 {
 	scratch_fresh("replaced");
@@ -573,7 +576,7 @@ TEST(directory_replaces_what_was_there)
 	ck_assert_int_ne(access("state/new", F_OK), 0);
 }
 
-/* As rename(2) has it: to the same name, and to another name of the same file. */
+/* As in rename(2): renaming to the same name or to another link of the same file. */
 TEST(rename_to_itself_changes_nothing)
 {
 	scratch_fresh("itself");
@@ -587,7 +590,7 @@ TEST(rename_to_itself_changes_nothing)
 	ck_assert_int_eq(access("state/d/b", F_OK), 0);
 }
 
-/* The first name is in a directory that was lost. */
+/* The first name is in a lost directory. */
 TEST(link_is_there_without_the_first_name)
 {
 	struct image *image;
@@ -604,7 +607,7 @@ TEST(link_is_there_without_the_first_name)
 	image_delete(image);
 }
 
-/* The directory of the database itself, made anew or renamed, is where states are written. */
+/* The database directory itself, recreated or renamed, is where states are written. */
 TEST(top_has_no_name)
 {
 	scratch_fresh("top");
@@ -616,7 +619,7 @@ TEST(top_has_no_name)
 	ck_assert_int_eq(access("state/d/a", F_OK), 0);
 }
 
-/* A file of the base that is changed, one that is not, and one with a hole of a gigabyte. */
+/* The base has a changed file, an unchanged file, and one with a hole of a gigabyte. */
 TEST(base_is_there_until_it_is_changed)
 {
 	struct image *image;
@@ -663,7 +666,7 @@ TEST(choice_and_moment_give_the_same_state_again)
 		ck_assert_int_eq(image_write(image, "again"), 0);
 		describe(first[i], sizeof(first[i]), "again", "a");
 		nftw("again", scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
-		image_make(image, 20, &other); /* leaves nothing behind */
+		image_make(image, 20, &other); /* has no effect on later states */
 	}
 	ck_assert_str_eq(text[0], text[1]);
 	ck_assert_str_eq(first[0], first[1]);

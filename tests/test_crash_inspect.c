@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is said of a database that somebody has been at since, and of an engine whose verbs
- * do not tell the same: what is wrong is known here to the key. What an engine does wrong when
- * it recovers from a kill is tried in test_crash_kill.c.
+ * Findings on a database that the test has modified, and on an engine whose verbs contradict
+ * each other. The test knows the damage for each key. test_crash_kill.c tests defects of
+ * recovery.
  */
 #include <signal.h>
 
@@ -16,11 +16,11 @@ bool unit_in_scratch = true;
 enum { OLD_OPS = 25, OPS = 20, ALL_OPS = OLD_OPS + OPS };
 
 static struct crash_rig_chain chain;
-static struct crash_oracle seen;      /* what was there when it was looked at last */
-static const struct nb_engine *right; /* which those below stand before */
+static struct crash_oracle seen;      /* the content found by the last inspection */
+static const struct nb_engine *right; /* the engine behind the defects below */
 static struct nb_engine wrong;
 
-/** Makes a database of two rounds that were closed well. */
+/** Make a database of two rounds, closed properly. */
 void
 unit_setup(void)
 {
@@ -42,7 +42,7 @@ unit_teardown(void)
 	crash_rig_unload();
 }
 
-/** The chain's own state stays as of before the round. */
+/** Inspect the database. The chain's own state stays as before the round. */
 static struct crash_report
 verify(void)
 {
@@ -53,7 +53,7 @@ verify(void)
 	return report;
 }
 
-/** The worst that is wrong with it is this; `part` is in the text. */
+/** The worst finding is this one; its text contains `part`. */
 static void
 is_wrong(uint32_t worst, const char *part)
 {
@@ -88,7 +88,10 @@ state_is_as_after(uint64_t ops)
 	}
 }
 
-/** A key of session 0 that the last round has put, in no batch, and that was there before. */
+/**
+ * A key of session 0 that existed before the last round and that the round has put outside a
+ * batch.
+ */
 static uint32_t
 key_that_was_overwritten(void)
 {
@@ -121,7 +124,7 @@ value_of(uint32_t session, uint64_t write)
 		.data = bytes, .size = crash_value_make(bytes, &chain.plan, session, write)};
 }
 
-/* ---- what is in the database ---- */
+/* ---- content of the database ---- */
 
 TEST(database_with_all_that_was_written_is_right)
 {
@@ -131,7 +134,10 @@ TEST(database_with_all_that_was_written_is_right)
 	ck_assert_uint_eq(report.survived, report.acknowledged);
 	ck_assert_uint_eq(report.in_flight, 0);
 	state_is_as_after(ALL_OPS);
-	/* The look has left nothing there, and the next round begins where this one has ended. */
+	/*
+	 * The inspection has left nothing in the database, and the next round begins where this
+	 * one ended.
+	 */
 	crash_rig_round(&chain, OPS);
 	is_right();
 	state_is_as_after(ALL_OPS + OPS);
@@ -208,9 +214,9 @@ TEST(database_need_not_be_there_before_it_was_made)
 	is_wrong(NB_CRASH_NOT_OPENED, "open answered NB_FAIL (there is no log)");
 }
 
-/* ---- verbs that do not tell the same ---- */
+/* ---- verbs that contradict each other ---- */
 
-static uint32_t calls; /* of the one that is wrong, in the process that looks */
+static uint32_t calls; /* calls of the defective verb in the inspecting process */
 
 static int
 scan_next_twice(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
@@ -232,11 +238,11 @@ scan_next_cut(struct nb_session *session, struct nb_slice *key, struct nb_slice 
 {
 	int rc = right->scan_next(session, key, value);
 	if (rc == NB_OK && calls++ == 3)
-		value->size++; /* there is a byte behind each */
+		value->size++; /* a readable byte follows each value */
 	return rc;
 }
 
-/** At its end a key that is deleted. */
+/** Returns a deleted key at the end of the scan. */
 static int
 scan_next_deleted(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
@@ -347,7 +353,7 @@ put_less(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 	return right->put(session, key, value);
 }
 
-/** Overwriting leaves what was there. */
+/** Does not overwrite existing values. */
 static int
 put_once(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
@@ -384,7 +390,10 @@ checkpoint_failing(struct nb_db *db)
 	return NB_FAIL;
 }
 
-/** All but the right engine's own verbs; what is NULL is as there. */
+/**
+ * Replacements of the correct engine's verbs. NULL put or del: the correct one. NULL flush or
+ * checkpoint: none.
+ */
 struct verbs {
 	int (*put)(struct nb_session *, struct nb_slice, struct nb_slice);
 	int (*del)(struct nb_session *, struct nb_slice);
@@ -420,7 +429,7 @@ TEST(database_that_takes_no_write_is_told)
 	for (size_t i = 0; i < sizeof(failures) / sizeof(*failures); i++) {
 		take_verbs(&failures[i].verbs);
 		is_wrong(NB_CRASH_NOT_WRITABLE, failures[i].part);
-		crash_rig_tamper(&chain, SLICE("~own"), NULL); /* which was tried */
+		crash_rig_tamper(&chain, SLICE("~own"), NULL); /* the probe's key */
 	}
 }
 
@@ -431,7 +440,7 @@ TEST(conflict_is_tried_again_and_settling_may_be_unsupported)
 	is_right();
 }
 
-/* ---- the process that looks ---- */
+/* ---- the inspecting process ---- */
 
 static int
 get_exiting(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
@@ -445,7 +454,7 @@ static int
 get_crashing(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	if (calls++ == 9)
-		raise(SIGTERM); /* which no sanitizer takes for itself */
+		raise(SIGTERM); /* sanitizers do not handle this signal */
 	return right->get(session, key, value);
 }
 
@@ -463,7 +472,7 @@ get_hanging(struct nb_session *session, struct nb_slice key, struct nb_slice *va
 	return NB_FAIL;
 }
 
-/** Nothing of it could be seen, so that all is lost. */
+/** Nothing could be read, so all writes count as lost. */
 static void
 is_unseen(const char *part)
 {
@@ -489,7 +498,7 @@ TEST(engine_that_ends_the_process_is_told)
 	ck_assert_uint_eq(report.wrongs, 1u << NB_CRASH_NOT_OPENED);
 	ck_assert_str_eq(report.text,
 		"in put and get of a new key the engine ended the process with status 0");
-	ck_assert_uint_eq(report.survived, report.acknowledged); /* that was seen before */
+	ck_assert_uint_eq(report.survived, report.acknowledged); /* seen before the end */
 	state_is_as_after(ALL_OPS);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is kept of a crash: it comes back as it was, whatever bytes are in it; each member that
- * was changed is refused by itself, and so is what another mininb or engine has left. What
- * comes back is seen by what a check says that is made with it.
+ * A kept crash is read back as it was, whatever bytes it contains. Each changed member is
+ * rejected, and so is a crash kept by another version or engine. A repeated check shows the
+ * data that was read back.
  */
 #include <jansson.h>
 
@@ -16,12 +16,15 @@ enum { OLD_OPS = 25, OPS = 20 };
 
 static struct crash_rig_chain chain;
 
-/** No UTF-8, a character that JSON must escape, and one that stands for such bytes elsewhere. */
+/**
+ * Bytes that are not UTF-8, a character that JSON must escape, and one that elsewhere stands
+ * for such bytes.
+ */
 static const char odd[] = "a\xff \"b\"\n\xc3 \xee\xbe\x80";
-/** As it is shown: on a terminal, of what another may have written. */
+/** The same text as printed on a terminal. */
 static const char clean[] = "a? \"b\" ? \xee\xbe\x80";
 
-/** A database of two rounds, one operation in flight at the end of the second. */
+/** Make a database of two rounds, with one operation in flight at the end of the second. */
 void
 unit_setup(void)
 {
@@ -40,7 +43,7 @@ unit_teardown(void)
 	crash_rig_unload();
 }
 
-/** Keep it as what round 8 has found, in found/. */
+/** Keep the crash as the finding of round 8, in found/. */
 static int
 keep(char **out, const char *files)
 {
@@ -63,12 +66,15 @@ keep(char **out, const char *files)
 			.moment = &chain.moment});
 }
 
-/** Check again what is kept in `path`, which must find nothing unless `part` is not NULL. */
+/**
+ * Repeat the check of a kept crash. It must find nothing, or, if `part` is not NULL, a text
+ * with `part`.
+ */
 static void
 finds_again(struct nb_crash_tally *tally, const char *path, const char *part)
 {
 	struct nb_crash_args args = crash_rig_args(
-		NB_DUR_NONE); /* it is the kept one that counts */
+		NB_DUR_NONE); /* ignored: the kept level is used */
 	crash_rig_forget();
 	ck_assert_msg(nb_crash_again(tally, &args, path) == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_eq(tally->crashes, 1);
@@ -86,7 +92,7 @@ TEST(what_is_kept_comes_back_as_it_was)
 	ck_assert_int_eq(keep(&path, "database"), NB_OK);
 	ck_assert_str_eq(path, "found/keeper-process-8");
 	ck_assert_int_eq(entries_of(path), 2);
-	ck_assert_int_eq(access("database", F_OK), -1); /* it was moved */
+	ck_assert_int_eq(access("database", F_OK), -1); /* the database was moved */
 	file_is("found/keeper-process-8/database/log", log, size);
 	free(log);
 
@@ -114,7 +120,7 @@ TEST(what_is_kept_comes_back_as_it_was)
 	free(path);
 }
 
-/* A key that is written in no operation of the last round: what it has is known by that. */
+/* A key that no operation of the last round writes. Only the kept state has its value. */
 TEST(what_keys_had_before_the_round_comes_back)
 {
 	struct nb_crash_tally tally;
@@ -157,7 +163,7 @@ TEST(same_round_is_kept_beside_the_first)
 TEST(what_cannot_be_kept_leaves_nothing)
 {
 	char *path;
-	ck_assert_int_eq(keep(&path, "nowhere"), NB_FAIL); /* crash.json is written by then */
+	ck_assert_int_eq(keep(&path, "nowhere"), NB_FAIL); /* after writing crash.json */
 	ck_assert_int_eq(entries_of("found"), 0);
 	ck_assert_int_eq(rmdir("found"), 0);
 	file_put("found", "", 0);
@@ -197,7 +203,10 @@ put_json(const json_t *json)
 	ck_assert_int_eq(json_dump_file(json, path, 0), 0);
 }
 
-/** Write it with the member at `place`, "sessions.0.start", as `value` has it; NULL: without. */
+/**
+ * Write crash.json with the member at `place`, "sessions.0.start", set to `value`. NULL:
+ * without it.
+ */
 static void
 put_damaged(const char *place, const char *value)
 {
@@ -223,7 +232,7 @@ put_damaged(const char *place, const char *value)
 	json_decref(damaged);
 }
 
-/** By who asks for the engine, or else by who has it and checks again. */
+/** Read the head; if that succeeds, repeat the check. */
 static int
 read_all(void)
 {
@@ -249,7 +258,7 @@ is_refused(const char *place, const char *value)
 		"found/keeper-process-8/crash.json is not the file of a kept crash, or was changed");
 }
 
-/* What no member of a kind may be, first of all not there. */
+/* Invalid values of a member of each type. The first one, NULL, removes the member. */
 enum { DAMAGES = 12 };
 
 static const char *const no_texts[DAMAGES] = {NULL, "null", "5", "[]"};
@@ -327,12 +336,12 @@ TEST(number_beyond_what_it_may_be_is_refused)
 		const char *place, *value;
 	} numbers[] = {
 		{"round", "4294967296"}, {"boots", "4294967296"}, {"plan.sessions", "0"},
-		{"plan.sessions", "1"}, /* there are two */
+		{"plan.sessions", "1"}, /* the plan has two */
 		{"plan.sessions", "3"}, {"plan.sessions", "17"}, {"plan.keys", "0"},
-		{"plan.keys", "39"}, /* there are 40 */
+		{"plan.keys", "39"}, /* the plan has 40 */
 		{"plan.keys", "4097"}, {"plan.key_size_max", "3"}, {"plan.key_size_max", "257"},
-		{"sessions.0.start", "46"}, /* 45 had returned */
-		{"sessions.0.acked", "47"}, /* 46 were begun */
+		{"sessions.0.start", "46"}, /* 45 operations had returned */
+		{"sessions.0.acked", "47"}, /* 46 operations had begun */
 		{"sessions.1.begun", "44"}, {"sessions.1.begun", "100000001"},
 		{"sessions.0.last.0", "201"}, /* the first write of operation 25 */
 	};
@@ -371,7 +380,10 @@ TEST(database_that_is_gone_is_told)
 	end_damage();
 }
 
-/* Its members may mean something else, so what is wrong with them is not what is told. */
+/*
+ * The members of another version may have other meanings, so the error names the version, not a
+ * member.
+ */
 TEST(what_another_mininb_kept_is_refused_by_its_version)
 {
 	begin_damage();
@@ -392,7 +404,7 @@ TEST(what_another_mininb_kept_is_refused_by_its_version)
 	end_damage();
 }
 
-/* Not opened would be a finding, and the engine be accused of what it does not promise. */
+/* "Not opened" would be a finding and blame the engine for a level that it does not offer. */
 TEST(level_that_is_no_longer_offered_is_refused)
 {
 	struct nb_crash_tally tally;

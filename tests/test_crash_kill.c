@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rounds of SIGKILL on an engine that is right and on one with each defect: the right one must
- * pass, and each defect be found and called what it is. What was kept finds the same again.
+ * Rounds of SIGKILL on a correct engine and on one with each defect. The correct one must pass.
+ * Each defect must be found and classified correctly. A kept crash gives the same finding
+ * again.
  */
 #include <string.h>
 
@@ -57,7 +58,7 @@ args_of(uint32_t durability, uint32_t rounds)
 	return args;
 }
 
-/** All of a call, after which nothing is left of it but what was to be kept. */
+/** Make a call. It must leave nothing but the crash that it keeps. */
 static int
 crash(const struct nb_crash_args *args)
 {
@@ -66,7 +67,7 @@ crash(const struct nb_crash_args *args)
 	return rc;
 }
 
-/** The defect shows as `wrong`, at each level below which it is one. */
+/** The defect is found as `wrong`, at each level at which it is a defect. */
 static void
 is_found(const char *defect, uint32_t wrong, const char *part, uint32_t rounds)
 {
@@ -75,7 +76,7 @@ is_found(const char *defect, uint32_t wrong, const char *part, uint32_t rounds)
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, rounds);
 	if (strcmp(defect, "hangs") == 0) {
 		args.rounds = 1;
-		/* also of the trial, which does not hang, on a machine that may be busy */
+		/* also limits the trial, which does not hang, on a busy machine */
 		args.timeout_ns = 1000 * 1000 * 1000;
 	}
 	ck_assert_int_eq(crash(&args), 0);
@@ -193,7 +194,7 @@ TEST(nothing_is_promised_by_none)
 	ck_assert_int_eq(crash(&args), 0);
 	ck_assert_uint_eq(tally.broken, 0);
 	ck_assert_uint_gt(tally.lost, 0);
-	ck_assert_uint_gt(tally.wrong[NB_CRASH_TORN], 0); /* it is told */
+	ck_assert_uint_gt(tally.wrong[NB_CRASH_TORN], 0); /* torn values are reported */
 	ck_assert_uint_gt(told.count, 0);
 	ck_assert_uint_eq(told.is_broken, 0);
 }
@@ -224,7 +225,7 @@ TEST(what_is_kept_finds_the_same_again)
 	ck_assert_uint_eq(kept.seed, UINT64_MAX);
 	nb_crash_kept_clear(&kept);
 
-	for (int i = 0; i < 2; i++) { /* it stays as it is */
+	for (int i = 0; i < 2; i++) { /* repeated checks do not change it */
 		ck_assert_int_eq(again(&args, path), 0);
 		ck_assert_uint_eq(tally.rounds, 1);
 		ck_assert_uint_eq(tally.broken, 1);
@@ -246,7 +247,7 @@ TEST(what_cannot_be_tried_is_refused)
 	ck_assert_int_eq(call(&args), NB_UNSUPPORTED);
 	other.caps |= NB_CAP_PERSISTENT;
 	other.durabilities = NB_DUR_BIT(NB_DUR_COMMIT);
-	ck_assert_int_eq(call(&args), NB_UNSUPPORTED); /* as of a run */
+	ck_assert_int_eq(call(&args), NB_UNSUPPORTED); /* same as a run */
 	ck_assert_str_eq(
 		nb_error_text(), "durability process: keeper cannot give it; it gives: commit");
 	args = args_of(NB_DUR_PROCESS, 1);
@@ -277,7 +278,7 @@ TEST(engine_that_ends_the_process_well_has_not_done_its_writes)
 	static const char wanted[] = "the engine ended the process with status 0";
 	load("leaves");
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 30);
-	int rc = crash(&args); /* on a new database, or on one after a crash */
+	int rc = crash(&args); /* on a new database or on a crashed one */
 	ck_assert(rc == NB_FAIL || tally.wrong[NB_CRASH_NOT_WRITABLE] > 0);
 	ck_assert_ptr_nonnull(strstr(rc == NB_FAIL ? nb_error_text() : told.text, wanted));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What must be there after a crash, on data that is made by hand: a map to which the first so
- * many operations are applied, one by one, and then changed as an engine might that is wrong.
+ * The expected content after a crash, on handmade data. The test applies the first operations
+ * one by one to a map, then changes the map as a defective engine might.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,12 @@
 
 enum { KEYS = 12, SESSIONS = 2, ALL = KEYS * SESSIONS };
 
-/** A database and what is known of it. */
+/** A database and the knowledge about it. */
 static struct world {
 	struct crash_plan plan;
 	struct crash_oracle state;
 	struct crash_moment moment;
-	uint64_t has[ALL]; /* write of each key, or the value of a counter; 0: none */
+	uint64_t has[ALL]; /* write number of each key or value of each counter; 0: none */
 	struct crash_sight sights[ALL];
 	uint64_t last[ALL];
 	struct crash_report report;
@@ -45,7 +45,7 @@ apply_write(uint32_t session, const struct crash_write *write, uint64_t number)
 	*has = write->is_delete ? 0 : value;
 }
 
-/** Apply operations from..to-1 of a session to has. */
+/** Apply operations from..to-1 of a session to `has`. */
 static void
 apply(uint32_t session, uint64_t from, uint64_t to)
 {
@@ -57,10 +57,13 @@ apply(uint32_t session, uint64_t from, uint64_t to)
 	}
 }
 
-/** Whether plans have transactions and counters as well. */
+/** Whether plans also have transactions and counters. */
 static bool has_more;
 
-/** Operations `start` were done before the round, `acked` have returned; all of them are there. */
+/**
+ * `start` operations were executed before the round, and `acked` have returned. All of them are
+ * in the database.
+ */
 static void
 begin(uint64_t start, uint64_t acked, uint64_t begun, bool is_atomic)
 {
@@ -98,7 +101,10 @@ judge(uint32_t promise)
 		NB_OK);
 }
 
-/** Precisely these are wrong, and a promise is broken if one is. */
+/**
+ * The report has exactly these findings. If it has any, a promise is broken, unless nothing is
+ * promised.
+ */
 static void
 finds(uint32_t promise, uint32_t wrongs)
 {
@@ -140,7 +146,10 @@ writes_in(uint32_t session, uint64_t from, uint64_t to)
 	return count;
 }
 
-/** A key of session 0 whose value tells its write and was put in least..below-1. */
+/**
+ * A key of session 0 whose value identifies its write, put by one of the operations
+ * least..below-1.
+ */
 static size_t
 told_key_of(uint64_t least, uint64_t below)
 {
@@ -196,7 +205,7 @@ TEST(state_becomes_what_was_seen)
 {
 	begin(0, 60, 61, true);
 	judge(CRASH_PROMISE_ALL);
-	/* Equal short values are one and the same to who reads them. */
+	/* equal short values cannot be distinguished */
 	for (size_t i = 0; i < ALL; i++)
 		ck_assert(world.last[i] == world.has[i] ||
 			crash_value_size(&world.plan, (uint32_t)(i / KEYS), world.has[i]) <
@@ -209,13 +218,13 @@ TEST(lost_end_breaks_all_but_not_order)
 		begin(20, 50, 51, true);
 		memcpy(world.has, world.state.last, sizeof(world.has));
 		apply(0, 20, kept);
-		apply(1, 20, 50); /* the other session has all */
+		apply(1, 20, 50); /* the other session has lost nothing */
 		for (size_t i = 0; i < ALL; i++)
 			see(i);
 		judge(CRASH_PROMISE_ORDER);
 		ck_assert_msg(world.report.wrongs == 0, "%s", world.report.text);
 		ck_assert_uint_eq(world.report.holes, 0);
-		/* Those are not lost that cannot be told from having been done. */
+		/* A lost write does not count if the values do not show the loss. */
 		ck_assert_uint_le(world.report.lost, writes_in(0, kept, 50));
 		ck_assert(world.report.lost > 0 || kept >= 48);
 		bool is_lost = world.report.lost > 0;
@@ -230,7 +239,7 @@ TEST(hole_breaks_order)
 {
 	begin(20, 80, 80, true);
 	bool is_delete = false;
-	size_t at = told_key_of(20, 75); /* later ones are there */
+	size_t at = told_key_of(20, 75); /* later operations are in the database */
 	uint64_t before = writer_of(0, (uint32_t)at, crash_write_op(world.has[at]), &is_delete);
 	struct crash_op op;
 	crash_op_make(&op, &world.plan, 0, crash_write_op(world.has[at]));
@@ -258,7 +267,7 @@ TEST(cut_value_is_torn)
 	judge(CRASH_PROMISE_ALL);
 	ck_assert_uint_ne(world.report.wrongs & BIT(TORN), 0);
 	ck_assert_uint_eq(world.report.worst, NB_CRASH_TORN);
-	finds(CRASH_PROMISE_NOTHING, BIT(TORN)); /* told, and no promise */
+	finds(CRASH_PROMISE_NOTHING, BIT(TORN)); /* reported, although nothing is promised */
 }
 
 TEST(value_without_a_size_is_torn_and_not_read)
@@ -280,7 +289,7 @@ TEST(value_of_another_key_is_a_ghost)
 	judge(CRASH_PROMISE_ALL);
 	ck_assert_uint_eq(world.report.worst, NB_CRASH_GHOST);
 	begin(20, 60, 60, true);
-	world.sights[KEYS] = world.sights[told_key(0)]; /* of another session */
+	world.sights[KEYS] = world.sights[told_key(0)]; /* the value of another session */
 	judge(CRASH_PROMISE_ALL);
 	ck_assert_uint_eq(world.report.worst, NB_CRASH_GHOST);
 }
@@ -303,7 +312,7 @@ TEST(value_that_was_not_begun_is_a_ghost)
 
 TEST(older_data_that_is_gone_is_lost)
 {
-	begin(60, 60, 60, true); /* nothing was done in this round */
+	begin(60, 60, 60, true); /* the round executed no operations */
 	size_t at = told_key(0);
 	world.has[at] = 0;
 	see(at);
@@ -354,12 +363,12 @@ TEST(what_was_lost_and_is_back_is_unstable)
 	size_t at = told_key(20);
 	bool is_delete = true;
 	uint64_t before = writer_of(0, (uint32_t)at, crash_write_op(world.has[at]), &is_delete);
-	world.state.last[at] = is_delete ? 0 : before; /* so it was seen when it was opened */
+	world.state.last[at] = is_delete ? 0 : before; /* as an earlier inspection saw it */
 	finds(CRASH_PROMISE_NOTHING, BIT(UNSTABLE));
 	finds(CRASH_PROMISE_ORDER, BIT(UNSTABLE));
 }
 
-/** The first batch from `from` on with a write to another key behind that of its first. */
+/** The first batch of this kind, from `from` on, whose first two writes put different keys. */
 static uint64_t
 find_batch(uint64_t from, struct crash_op *op, uint32_t kind)
 {
@@ -377,7 +386,9 @@ find_batch(uint64_t from, struct crash_op *op, uint32_t kind)
 	}
 }
 
-/** A batch that is in flight, or has returned, with its first write alone. */
+/**
+ * A batch that is in flight or has returned, of which only the first write is in the database.
+ */
 static void
 split(bool is_atomic, bool has_returned, uint32_t kind)
 {
@@ -414,7 +425,7 @@ TEST(other_batch_in_flight_may_be_there_in_part)
 	ck_assert_uint_eq(world.report.wrongs & BIT(SPLIT_BATCH), 0);
 }
 
-/** The first put, from operation `from` on, to a key that operation `but` leaves alone. */
+/** The first put, from operation `from` on, to a key that operation `but` does not write. */
 static uint64_t
 find_put(uint64_t from, const struct crash_op *but, struct crash_op *op)
 {
@@ -440,7 +451,7 @@ TEST(other_batch_that_is_the_last_may_be_there_in_part)
 	finds(CRASH_PROMISE_ORDER, 0);
 	ck_assert_uint_eq(world.report.lost, writes_in(0, number, later + 1));
 	finds(CRASH_PROMISE_ALL, BIT(LOST));
-	/* Not if an operation after it is there, too. */
+	/* A violation if a later operation is in the database. */
 	world.has[op.writes[0].key] = crash_write_number(later, 0);
 	see(op.writes[0].key);
 	finds(CRASH_PROMISE_ORDER, BIT(REORDERED));
@@ -450,7 +461,7 @@ TEST(transaction_in_part_is_split)
 {
 	has_more = true;
 	for (uint32_t kind = CRASH_EXECUTE; kind <= CRASH_COMMIT; kind++) {
-		split(false, false, kind); /* of batches it would be right */
+		split(false, false, kind); /* correct for a non-atomic batch */
 		finds(CRASH_PROMISE_ALL, BIT(SPLIT_BATCH));
 		ck_assert_ptr_nonnull(strstr(world.report.text, "a transaction of"));
 	}
@@ -472,7 +483,9 @@ TEST(aborted_transaction_is_a_ghost)
 
 enum { COUNTER = 5, COUNTED = 220 };
 
-/** What was added to the counter last or, if `is_last` is false, before that. */
+/**
+ * The operand of the last addition to the counter or, if `is_last` is false, of the one before.
+ */
 static uint64_t
 added(bool is_last)
 {
@@ -535,9 +548,9 @@ TEST(counters_go_on_from_what_was_found)
 
 TEST(empty_and_short_values_are_not_guessed)
 {
-	/* A key all of whose values are empty tells nothing, whatever was lost. */
+	/* A key with only empty values shows nothing, whatever was lost. */
 	begin(20, 60, 61, true);
-	world.plan.value_size_max = 1; /* half of them empty, the others of a byte */
+	world.plan.value_size_max = 1; /* half are empty, half have one byte */
 	for (uint64_t kept = 20; kept <= 60; kept++) {
 		memcpy(world.has, world.state.last, sizeof(world.has));
 		for (uint32_t s = 0; s < SESSIONS; s++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rounds of power loss on an engine that does all that it takes, and on the same with one
- * step left out: the first passes on either file system, and each of the others is found,
- * where it is one. It runs with the recorder preloaded.
+ * Rounds of power loss on a correct engine and on the same engine without one necessary step.
+ * The correct one passes on both kinds of file systems. Each missing step is found where it is
+ * a defect. The recorder is preloaded.
  */
 #include "crash/power.h"
 
@@ -61,7 +61,7 @@ args_of(uint32_t durability, uint32_t file_system)
 	return args;
 }
 
-/** How many of the states are wrong. */
+/** The number of states that break a promise. */
 static uint32_t
 broken(const struct nb_crash_args *args)
 {
@@ -85,7 +85,10 @@ is_found(const char *left_out, uint32_t durability, uint32_t file_system, uint32
 	return is_broken;
 }
 
-/** How many states are wrong of as many as `mininb crash --power` makes in so many recordings. */
+/**
+ * The number of broken states, with as many states for each of `rounds` recordings as `mininb
+ * crash --power` makes.
+ */
 static uint32_t
 broken_by_default(const char *left_out, uint64_t seed, uint32_t rounds)
 {
@@ -99,7 +102,7 @@ broken_by_default(const char *left_out, uint64_t seed, uint32_t rounds)
 	return count;
 }
 
-/** Seeds that are tried: few here, more by night. */
+/** The number of seeds: few by default, more in nightly tests. */
 static uint64_t
 seeds(void)
 {
@@ -107,7 +110,7 @@ seeds(void)
 	return asked != NULL ? strtoull(asked, NULL, 10) : 3;
 }
 
-/* Three rounds: a new database, a closed one, one that a power loss has left. */
+/* Three rounds: on a new database, on a closed one, and on one after a power loss. */
 TEST(engine_that_syncs_all_passes)
 {
 	load("none");
@@ -128,7 +131,7 @@ TEST(engine_that_syncs_all_passes)
 TEST(data_that_is_not_synced_is_found)
 {
 	ck_assert(is_found("data", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_LOST));
-	/* at that level nothing was promised */
+	/* this level promises nothing here */
 	ck_assert(!is_found("data", NB_DUR_PROCESS, NB_CRASH_JOURNALLED, NB_CRASH_LOST));
 }
 
@@ -143,7 +146,7 @@ TEST(rename_before_a_sync_is_found)
 	ck_assert(is_found("renames", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_NOT_OPENED));
 }
 
-/* One state of 200 shows it where moments and losses are drawn from all alike. */
+/* If moments and losses were drawn uniformly, one state in 200 would show it. */
 TEST(log_without_checksums_is_found_at_each_seed)
 {
 	for (uint64_t seed = 1; seed <= seeds(); seed++)
@@ -164,7 +167,7 @@ TEST(log_with_checksums_and_durable_snapshots_passes_at_each_seed)
 			(int)seed, told.when, told.text);
 }
 
-/* A process that ends well, after a store through a wild pointer. */
+/* A process that exits normally after a store through a wild pointer. */
 TEST(recording_that_was_written_over_is_told)
 {
 	crash_rig_load("syncer", "wild", "recording");
@@ -175,7 +178,7 @@ TEST(recording_that_was_written_over_is_told)
 	ck_assert_int_eq(entries_of("."), 0);
 }
 
-/* The same in the process that looks at what a crash has left. */
+/* The same in the inspecting process. */
 TEST(finding_that_was_written_over_is_told)
 {
 	crash_rig_load("syncer", "wild", "all");
@@ -189,12 +192,12 @@ TEST(finding_that_was_written_over_is_told)
 		"it overwrote the findings about it: it writes to memory that it does not own");
 }
 
-/* The engine is right, so what its states are found to lack is said to be due to that. */
+/* The engine is correct, so the report blames the unrecorded writes for the missing data. */
 TEST(writes_that_no_recorder_sees_are_told)
 {
 	crash_rig_load("syncer", "hidden", "yes");
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
-	args.states = 20; /* the first of them are where something is pending that was seen */
+	args.states = 20; /* in the first of them, recorded calls are pending */
 	ck_assert_uint_gt(broken(&args), 0);
 	ck_assert_str_eq(tally.unseen, "log has another size, unlike the recording");
 }
@@ -219,7 +222,10 @@ TEST(seed_and_what_is_kept_give_the_same_again)
 	ck_assert_str_eq(told.text, text);
 }
 
-/* It refuses to open then. A kill does not start the machine again, but what is kept has. */
+/*
+ * The engine then refuses to open. A kill does not restart the machine, but a repeated power
+ * loss does.
+ */
 TEST(machine_is_started_again_by_a_power_failure_and_not_by_a_kill)
 {
 	char kept[256];
@@ -241,7 +247,7 @@ TEST(machine_is_started_again_by_a_power_failure_and_not_by_a_kill)
 	ck_assert_ptr_nonnull(strstr(told.text, "the machine was started again"));
 }
 
-/** The classes of a made-up recording of 100 entries: all have the same moments, or none. */
+/** Moments of a made-up recording of 100 entries: every entry is in each class, or in none. */
 static void
 moments_of(struct power_moments *out, uint64_t any[100], uint64_t *others, uint64_t count)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Programs that use each call which changes files, recorded: the recording, done again from
- * the beginning, must give files that are equal byte for byte. It runs with the
- * recorder preloaded.
+ * Recorded programs that use every call that changes files. Replaying the recording must give
+ * the same files, byte for byte. The recorder is preloaded.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +22,10 @@ bool unit_in_scratch = true;
 #define LOG_BYTES (UINT64_C(64) << 20)
 #define MUST(call) must((call) >= 0, #call)
 
-/* This program holds the library's own calls of these names, which count (run/syncs.c). */
+/*
+ * This program contains the library's own functions of these names, which count syncs
+ * (run/syncs.c).
+ */
 #define NEXT(name, params, args) \
 	static int next_##name params \
 	{ \
@@ -44,7 +46,7 @@ static struct record_log *tape;
 static struct crash_progress *board;
 static struct preload recorder;
 
-/* In the child, where Check's own asserts would not be heard. */
+/* For the child, in which Check's assertions would not be reported. */
 static void
 must(bool is_done, const char *what)
 {
@@ -54,7 +56,7 @@ must(bool is_done, const char *what)
 	_exit(EXIT_FAILURE);
 }
 
-/** Do `work` in the directory `database`, recorded, in a process of its own. */
+/** Execute `work` in the directory `database`, recorded, in a child process. */
 static void
 run_recorded(void (*work)(void))
 {
@@ -93,7 +95,7 @@ end_recorded(void)
 	munmap(tape, LOG_BYTES);
 }
 
-/** What was recorded gives what is there, and nothing has escaped. */
+/** The recording gives the existing files, and no write has escaped it. */
 static void
 is_complete(void (*work)(void))
 {
@@ -150,7 +152,7 @@ write_in_each_way(void)
 	MUST(write(fcntl(fd, F_DUPFD_CLOEXEC, 50), "and", 3));
 	int end = made("a", O_APPEND);
 	MUST(write(end, "at the end", 10));
-	MUST(pwrite(end, "and here", 8, 3)); /* Linux appends it all the same */
+	MUST(pwrite(end, "and here", 8, 3)); /* Linux appends in any case */
 	MUST(pwritev2(fd, pieces, 1, 0, RWF_APPEND));
 	MUST(write(fd, "where it was", 12));
 	int created = creat("b", 0600);
@@ -176,7 +178,7 @@ change_sizes(void)
 	MUST(fallocate(fd, 0, 50000, 10));
 	MUST(fallocate(fd, FALLOC_FL_KEEP_SIZE, 60000, 10000));
 	struct stat st;
-	MUST(fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 1 << 30)); /* which would be searched */
+	MUST(fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 1 << 30)); /* too large to search for data */
 	must(fstat(fd, &st) == 0 && st.st_blocks < 1 << 10, "a state needs no blocks");
 	MUST(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 5000, 200000));
 	must(fallocate(fd, 0, -1, 5) < 0 && errno == EINVAL, "an offset that is none");
@@ -256,7 +258,7 @@ change_names(void)
 	MUST(rename("../outside", "inside"));
 	MUST(rename("taken away", "../outside"));
 	int nameless = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (nameless < 0) /* not every file system can */
+	if (nameless < 0) /* some file systems cannot */
 		return;
 	MUST(write(nameless, "named at last", 13));
 	snprintf(absolute, sizeof(absolute), "/proc/self/fd/%d", nameless);
@@ -270,7 +272,7 @@ TEST(every_name_is_recorded)
 	is_complete(change_names);
 }
 
-/* ---- what is written without a call ---- */
+/* ---- writes without a call ---- */
 
 static void
 use_streams(void)
@@ -367,7 +369,7 @@ TEST(syncs_say_what_they_cover)
 		{RECORD_SYNC, 2, 0, 3, 7},
 		{RECORD_SYNC_DIR, 0, 0, 0, 8},
 		{RECORD_MAPPED, 1, 4096, 1, 0},
-		{RECORD_SYNC, 1, 4096, 905, 10}, /* the page, as far as the file goes */
+		{RECORD_SYNC, 1, 4096, 905, 10}, /* the page, up to the end of the file */
 		{RECORD_SYNC_ALL, 0, 0, 0, 11},
 		{RECORD_POINT, 0, 0, 0, 0},
 	};
@@ -385,17 +387,17 @@ TEST(syncs_say_what_they_cover)
 	end_recorded();
 }
 
-/* ---- who is recorded ---- */
+/* ---- recorded processes and files ---- */
 
 static void
 write_elsewhere(void)
 {
 	int status, fd = made("a", 0);
 	MUST(write(made("../elsewhere", O_TRUNC), "x", 1));
-	MUST(mkdir("../database2", 0700)); /* begins with the same name */
+	MUST(mkdir("../database2", 0700)); /* its name begins with the same text */
 	MUST(write(made("../database2/a", 0), "x", 1));
 	MUST(rename("../elsewhere", "../somewhere"));
-	MUST(symlink("../database2/a", "link")); /* no file */
+	MUST(symlink("../database2/a", "link")); /* not a regular file */
 	MUST(link("link", "link2"));
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -405,7 +407,7 @@ write_elsewhere(void)
 	must(waitpid(pid, &status, 0) == pid && status == 0, "waitpid");
 }
 
-/** What the kernel's file says, by each way to open it. */
+/** Read the kernel's boot id with open() and with fopen(): both must agree. */
 static void
 read_boot_id(char id[64])
 {
@@ -447,7 +449,7 @@ TEST(each_simulated_start_of_the_machine_has_a_boot_id)
 TEST(others_are_not_recorded)
 {
 	run_recorded(write_elsewhere);
-	ck_assert_uint_eq(tape->count, 2); /* creation of a, and the point */
+	ck_assert_uint_eq(tape->count, 2); /* the creation of a, and the point */
 	ck_assert_uint_eq(tape->is_blind, 0);
 	end_recorded();
 }

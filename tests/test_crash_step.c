@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process that is followed from where it meets its parent: ended at the same instruction each
- * time, at each begin and end of a system call, and not waited for where it ends by itself.
+ * A process that its parent follows with ptrace(). It ends at the same instruction each time,
+ * or at each begin and end of a system call. The parent does not wait for a process that ends
+ * by itself.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static struct crash_progress *board;
 static int status;
 static bool is_counted;
 
-/** What a child does behind the place. */
+/** The code of the child after the meeting point. */
 static void
 count_up(void)
 {
@@ -56,7 +57,10 @@ hit_the_mark(void)
 	count_up();
 }
 
-/** How far a child came that did `behind` and was to be ended so; -1: ptrace() is not allowed. */
+/**
+ * Follow a child that executes `behind` and ends it after so many stops and steps. Returns its
+ * count; -1: ptrace() is not permitted.
+ */
 static int64_t
 follow(void (*behind)(void), uint32_t stops, uint32_t steps)
 {
@@ -110,7 +114,9 @@ TEST(begins_and_ends_of_calls_are_counted)
 	int64_t first = follow(call_and_count, 6, 0);
 	for (uint32_t calls = 1; calls <= 3; calls++)
 		ck_assert_int_eq(follow(call_and_count, 6 + 2 * calls, 0), first + calls);
-	/* one of the two stops is the call's begin, before which it has not counted */
+	/*
+	 * one of the two stops is the begin of the call, before which the child has not counted
+	 */
 	int64_t odd = follow(call_and_count, 7, 0);
 	ck_assert_int_ge(odd, first);
 	ck_assert_int_le(odd, first + 1);
@@ -181,7 +187,7 @@ TEST(one_that_is_stopped_is_left_to_who_asked)
 		PROCESS_STOPPED);
 	nb_stop_clear();
 	ck_assert(!is_counted);
-	ck_assert_int_eq(kill(pid, 0), 0); /* so its number is no other's */
+	ck_assert_int_eq(kill(pid, 0), 0); /* so its pid is not reused */
 	process_kill(pid, &status);
 	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
@@ -191,7 +197,7 @@ TEST(one_that_may_not_be_followed_goes_alone)
 	*board = (struct crash_progress){.end = {.is_counted = 1}};
 	pid_t pid = fork();
 	if (pid == 0) {
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL); /* there is one tracer at most */
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL); /* a process has at most one tracer */
 		_exit(crash_step_meet(board) ? 1 : 2);
 	}
 	ck_assert_int_eq(crash_step_await(pid, &status, board, TIMEOUT_S * UINT64_C(1000000000),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The operations of crash tests: the same whenever they are asked for, and told apart whole. */
+/* The operations of crash tests: repeatable, and each identified by its bytes. */
 #include <string.h>
 
 #include "check/suite.h"
@@ -94,7 +94,7 @@ TEST(keys_differ_and_fit)
 	for (size_t l = 0; l < sizeof(limits) / sizeof(*limits); l++) {
 		struct crash_plan plan = plan_of(7, limits[l], 0, true);
 		size_t count = 0, longest = 0;
-		plan.keys = CRASH_KEYS / 5; /* each is compared with each */
+		plan.keys = CRASH_KEYS / 5; /* every key is compared with every other */
 		for (uint32_t s = 0; s < plan.sessions; s++)
 			for (uint32_t k = 0; k < plan.keys; k++, count++) {
 				sizes[count] = crash_key_make(keys[count], &plan, s, k);
@@ -150,7 +150,10 @@ TEST(any_other_byte_is_seen)
 		value[i] ^= 1;
 	}
 	ck_assert_uint_eq(crash_value_read(&plan, slice, &session), write);
-	/* A head of one and a tail of another, as of a write of several blocks. */
+	/*
+	 * The beginning of one value and the end of another, as after a partial write of
+	 * several blocks.
+	 */
 	uint64_t other = write + 1;
 	while (crash_value_size(&plan, 0, other) < size)
 		other++;
@@ -184,8 +187,8 @@ fold_bytes(uint64_t hash, const unsigned char *bytes, size_t size)
 }
 
 /*
- * What a crash has left is kept with the plan alone, perhaps for years. The number is no other
- * one's: it is what it was when CRASH_STREAM became what it is, and both change together.
+ * A kept crash contains only the plan, and may be years old. So the stream must not change: the
+ * hash must be the one of this CRASH_STREAM. If the stream changes, both numbers must.
  */
 TEST(stream_is_the_one_of_its_number)
 {
@@ -206,6 +209,6 @@ TEST(stream_is_the_one_of_its_number)
 		hash = fold_bytes(hash, bytes, crash_key_make(bytes, &plan, 1, k));
 	for (uint64_t write = 1; write < 60; write++)
 		hash = fold_bytes(hash, bytes, crash_value_make(bytes, &plan, 1, write));
-	if (*(const unsigned char *)&(uint32_t){1} == 1) /* values are of the machine's words */
+	if (*(const unsigned char *)&(uint32_t){1} == 1) /* values are in native byte order */
 		ck_assert_uint_eq(hash, UINT64_C(14065789661275133611));
 }

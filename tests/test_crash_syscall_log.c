@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A recording that was written over is refused, whatever of it is wrong. */
+/* A damaged recording is rejected, whatever the damage is. */
 #include "crash/syscall_log.h"
 
 #include "unit.h"
@@ -10,7 +10,9 @@ static const uint64_t start[SESSIONS] = {5, 7};
 static _Alignas(struct record_log) unsigned char memory[ROOM];
 static struct record_log *const tape = (struct record_log *)memory;
 
-/** Three entries: file 1 is made as "d/a", three bytes are written to it, it is synced. */
+/**
+ * Three entries: file 1 is created as "d/a", three bytes are written to it, and it is synced.
+ */
 enum { CREATED, WRITTEN, SYNCED, ENTRIES };
 
 static struct record_entry *entries[ENTRIES];
@@ -70,7 +72,7 @@ TEST(what_was_recorded_passes)
 {
 	begin();
 	ck_assert_int_eq(checked(), NB_OK);
-	tape->count = 2; /* the process ended before it had counted the third one */
+	tape->count = 2; /* the process ended before it counted the third entry */
 	ck_assert_int_eq(checked(), NB_OK);
 	record_create(tape, ROOM);
 	ck_assert_int_eq(checked(), NB_OK);
@@ -98,7 +100,7 @@ TEST(entry_that_is_not_one_is_refused)
 		entries[WRITTEN]->size = sizes[i];
 		is_refused("entry 1 of 3: its size is invalid");
 	}
-	tape->count = ENTRIES + 1; /* and is not there */
+	tape->count = ENTRIES + 1; /* one entry is missing */
 	is_refused("entries in");
 	entries[SYNCED]->kind = RECORD_KINDS;
 	is_refused("entry 2 of 3: its kind is unknown");
@@ -159,7 +161,7 @@ TEST(moment_that_was_not_is_refused)
 	is_refused("its counts of operations are impossible");
 	entries[WRITTEN]->moment.acked[0] = start[0] + 1;
 	is_refused("its counts of operations are impossible");
-	entries[CREATED]->kind = RECORD_BASE; /* was there before anything was done */
+	entries[CREATED]->kind = RECORD_BASE; /* existed before the recording */
 	memset(&entries[CREATED]->moment, 0, sizeof(entries[CREATED]->moment));
 	ck_assert_int_eq(checked(), NB_OK);
 }

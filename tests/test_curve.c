@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Points of a percentile curve; test_hdr_writers.py has another implementation's opinion. */
+/*
+ * Points of a percentile curve. test_hdr_writers.py compares them with another implementation.
+ */
 #include <math.h>
 
 #include "report/curve.h"
@@ -17,7 +19,7 @@ ascending(uint64_t count)
 
 TEST(levels_are_denser_each_time_the_rest_is_halved)
 {
-	/* by hand: five steps to 50, five to 75, five to 87.5, ... */
+	/* by hand: five steps up to 50, five up to 75, five up to 87.5, ... */
 	static const double levels[] = {
 		0, 10, 20, 30, 40, 50, 55, 60, 65, 70, 75, 77.5, 80, 82.5, 85, 87.5, 88.75, 90};
 	struct nb_histogram *histogram = ascending(1000);

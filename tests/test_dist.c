@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Expected shares of the laws are summed up here from their definition; those of 10^12
- * records are mpmath's (differences of Hurwitz's zeta, 30 digits). ycsb_ranks and
- * ycsb_records were made by a Python script with the formulas of YCSB's
- * ZipfianGenerator and Utils.fnvhash64 and Python's own pow, from the same random
- * words; zipf_records by one with those of dist.c and real.h.
+ * The test sums the expected shares of the distributions from their definitions. Those of 10^12
+ * records come from mpmath (differences of Hurwitz's zeta, 30 digits). A Python script made
+ * ycsb_ranks and ycsb_records from the same random words. It used the formulas of YCSB's
+ * ZipfianGenerator and Utils.fnvhash64, and Python's own pow. Another script made zipf_records
+ * with the formulas of dist.c and real.h.
  */
 #include "workload/dist.h"
 
@@ -37,18 +37,18 @@ make(uint32_t kind, double theta, uint64_t n)
 	return dist;
 }
 
-/** States of operations as they are in a run: hashed from the number of each. */
+/** The random state of an operation as in a run: a hash of its number. */
 static uint64_t
 state_of(uint64_t i)
 {
 	return splitmix64_mix(i * 2 + 1);
 }
 
-/* ---- laws of ranks ---- */
+/* ---- distributions of ranks ---- */
 
 enum { EDGES_MAX = 64 };
 
-/** Cells [edges[c], edges[c + 1]): ranks one by one, then ever wider. */
+/** Cells [edges[c], edges[c + 1]): single ranks first, then increasingly wide cells. */
 struct cells {
 	uint64_t edges[EDGES_MAX + 1];
 	size_t count;
@@ -108,7 +108,7 @@ zipf_shares(double *shares, const struct cells *cells, double theta)
 		shares[c] /= sum;
 }
 
-/** Draws of one exponent against the law of another. */
+/** Compare draws of one exponent with the distribution of another. */
 static double
 zipf_misfit(const struct dist *dist, double theta, uint64_t draws)
 {
@@ -122,7 +122,7 @@ zipf_misfit(const struct dist *dist, double theta, uint64_t draws)
 
 enum { MANY = 1000000 };
 
-/* 0.9982 and 1.0018 are taken as the logarithm is, 0.9978 and 1.0022 as powers are */
+/* 0.9982 and 1.0018 use the logarithm, 0.9978 and 1.0022 use powers */
 static const double thetas[] = {
 	0.1, 0.5, 0.9, 0.99, 0.9978, 0.9982, 0.9999999, 1, 1.0018, 1.0022, 1.2, 2, 5};
 enum { THETAS = sizeof(thetas) / sizeof(thetas[0]) };
@@ -133,7 +133,7 @@ TEST(zipfian_is_exact_for_any_exponent)
 	for (size_t t = 0; t < THETAS; t += UNIT_STEP)
 		for (size_t c = 0; c < 4; c++) {
 			if (thetas[t] == 5 && counts[c] > 50)
-				continue; /* no draw is beyond the first ranks */
+				continue; /* no draw exceeds the first ranks */
 			struct dist dist = make(NB_DIST_ZIPFIAN, thetas[t], counts[c]);
 			double misfit = zipf_misfit(&dist, thetas[t], MANY);
 			ck_assert_msg(misfit < 1, "theta %g, n %llu: %g", thetas[t],
@@ -249,7 +249,7 @@ TEST(uniform_is_even)
 
 TEST(uniform_has_no_bias_where_a_product_would)
 {
-	/* of (x * n) >> 64 each third number would come twice as often: see test_rng.c */
+	/* (x * n) >> 64 would draw each third number twice as often: see test_rng.c */
 	struct dist dist = make(NB_DIST_UNIFORM, 0, UINT64_C(3) << 62);
 	static const double shares[3] = {1 / 3.0, 1 / 3.0, 1 / 3.0};
 	uint64_t thirds[3] = {0}, remainders[3] = {0};
@@ -323,7 +323,7 @@ TEST(hotspot_is_even_in_both_parts)
 	ck_assert_double_gt(hotspot_misfit(0.8 * 1.02, 0.8), 1);
 }
 
-/** The share of exponential or pareto draws that are below x, 0..1. */
+/** The share of exponential or pareto draws below x, 0..1. */
 static double
 share_below(uint32_t kind, double x, double parameter)
 {
@@ -379,12 +379,12 @@ TEST(exponential_and_pareto_are_their_laws)
 		double p = parameters[i % 3];
 		ck_assert_double_lt(discrete_misfit(kind, p, p), 1);
 		ck_assert_double_gt(discrete_misfit(kind, p * 1.02, p), 1);
-		/* a steep pareto is not continuous: many of its draws are rank 0 */
+		/* a steep pareto is not continuous: many draws are rank 0 */
 		p = kind == NB_DIST_PARETO ? 0.35 + 0.05 * (i % 3) : p;
 		ck_assert_double_lt(continuous_distance(kind, p, p), 1);
 		ck_assert_double_gt(continuous_distance(kind, p * 1.02, p), 1);
 	}
-	/* the shares that they are named by: what exp_percent loses is what YCSB draws again */
+	/* the shares in the options' names; YCSB redraws values that exp_percent excludes */
 	ck_assert_double_eq_tol(share_below(NB_DIST_PARETO, 0.2, 0.2), 0.8, 1e-12);
 	ck_assert_double_eq_tol(
 		share_below(NB_DIST_EXPONENTIAL, 0.1, 0.1), 0.95 / (1 - pow(0.05, 10)), 1e-12);
@@ -415,8 +415,8 @@ TEST(zipfian_ycsb_draws_what_ycsb_draws)
 }
 
 /**
- * Of ranks 0 to 9 by Gray's formula with 10^10 + 1 items (mpmath): 0 and 1 are right, the
- * third is 20 % more than a zipfian's.
+ * Ranks 0 to 9 by Gray's formula with 10^10 + 1 items (mpmath). Ranks 0 and 1 are exact; the
+ * third is 20 % above a zipfian.
  */
 TEST(zipfian_ycsb_has_the_deviation_of_its_formula)
 {
@@ -447,7 +447,7 @@ TEST(zipfian_ycsb_has_the_deviation_of_its_formula)
 
 /* ---- records ---- */
 
-/** The records of all ranks: as if drawn evenly, all hot. */
+/** The records of all ranks must look uniformly drawn. All ranks are hot. */
 static void
 record_of_each(uint64_t *records, uint64_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Documents: what builders may rely on, and both renderings where the stored results do not
- * show them: wide characters, empty tables, hostile texts, a full disk.
+ * Documents: the guarantees for builders, and both renderings of cases that the stored results
+ * lack: wide characters, empty tables, hostile texts, a full disk.
  */
 #include <string.h>
 
@@ -34,7 +34,7 @@ TEST(columns_are_as_wide_as_their_widest_cell_in_characters)
 TEST(a_last_column_to_the_right_is_aligned)
 {
 	doc_add_table(&doc, columns, 2, 0, 0);
-	doc_texts(&doc, "a", "12345", "abcdef"); /* the third cell begins the next row */
+	doc_texts(&doc, "a", "12345", "abcdef"); /* the third cell starts the next row */
 	doc_cell(&doc, "%d", 7);
 	doc_rig_expect(&doc, DOC_TEXT, "name     size\na       12345\nabcdef      7\n");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What follows from counts of syncs, reckoned by hand, and how it is said. */
+/* Conclusions from sync counts, computed by hand, and their texts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ TEST(a_sync_is_for_one_write_of_each_thread)
 		{1, 1000, 0, 1000}, {1, 0, 0, 0}, {4, 1000, 250, 0}, {4, 1000, 249, 4},
 		{4, 1001, 250, 1}, {4, 1000, 0, 1000}, {4, 3, 1, 0}, {16, 1000000, 62500, 0},
 		{16, 1000000, 62000, 8000},
-		{256, UINT64_MAX, UINT64_MAX, 0}, /* no product is made of these */
+		{256, UINT64_MAX, UINT64_MAX, 0}, /* values that would overflow a product */
 	};
 	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++) {
 		begin(NB_DUR_COMMIT, examples[i].threads, examples[i].commits,
@@ -72,7 +72,7 @@ TEST(calls_of_all_kinds_are_syncs)
 	result.measured.used.sync_calls = 1;
 	ck_assert_uint_eq(result_unsynced(&result), 0);
 	assert_line("3 fsync, 4 fdatasync, 2 msync, 1 sync or syncfs, 1 per write");
-	/* those that came later were too late */
+	/* later syncs do not count */
 	result.measured.used.sync_calls = 0;
 	result.measured.used_after.fsync_calls = 100;
 	ck_assert_uint_eq(result_unsynced(&result), 1);
@@ -98,7 +98,7 @@ TEST(what_was_not_counted_is_no_0)
 	begin(NB_DUR_COMMIT, 1, 1000, 0);
 	result.measured.used.known = 0;
 	assert_note("");
-	assert_line(""); /* a result of before they were counted */
+	assert_line(""); /* a result without sync counts */
 	strcpy(result.measured.syncs_missing, "fsync is another's");
 	assert_note("");
 	assert_line("not known: fsync is another's");
@@ -129,7 +129,7 @@ TEST(what_cannot_be_counted_is_told_instead_of_a_finding)
 		ck_assert_uint_eq(result_unsynced(&result), 0);
 		assert_note("");
 		assert_line(examples[i].line);
-		/* and is beside the point where there were syncs enough */
+		/* and the note is absent if there were enough syncs */
 		result.measured.used.fdatasync_calls = 1000;
 		assert_line("1000 fdatasync, 1 per write");
 	}

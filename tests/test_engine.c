@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loading engines: each way in which a plugin can be wrong is refused with a
- * text that names the file, the field, and where there are two numbers, both.
- * The plugins are those of tests/refused.
+ * Loading engines. Each defect of a plugin is rejected with a text that names the file, the
+ * field and, if two numbers differ, both. The plugins are in tests/refused.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 
 #include "unit.h"
 
-static const char *plugins; /* the directory of the plugins */
+static const char *plugins; /* directory of the plugins */
 
 void
 unit_setup(void)
@@ -41,7 +40,7 @@ assert_told(const char *fact)
 	ck_assert_msg(strchr(text, '\n') == NULL, "more than one line: %s", text);
 }
 
-/* --- options that make another engine of it --- */
+/* --- options that select another table --- */
 
 static int
 configure(const char *file, const char *option, struct nb_engine *table)
@@ -96,7 +95,7 @@ TEST(variant_that_is_not_right_is_refused)
 	}
 }
 
-/* --- refused, each for its own reason --- */
+/* --- rejected plugins, each with its reason --- */
 
 static const struct {
 	const char *file;
@@ -162,7 +161,7 @@ TEST(directory_is_refused_as_one)
 TEST(name_is_looked_up_in_the_plugin_path_and_with_a_slash_is_a_path)
 {
 	static const struct {
-		const char *variable, *name; /* %s: the directory of the plugins */
+		const char *variable, *name; /* %s: the plugin directory */
 	} cases[] = {{"%s", "right"}, {"/nonexistent::%s", "right"}, {"", "./right.so"}};
 	ck_assert_int_eq(chdir(plugins), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -209,7 +208,7 @@ TEST(engine_is_not_found_in_the_working_directory)
 	ck_assert_int_eq(chdir(plugins), 0);
 	ck_assert_int_eq(nb_engine_load(&ref, "right"), NB_ERR_USAGE);
 	ck_assert_int_eq(nb_engine_load(&ref, "right.so"), NB_ERR_USAGE);
-	setenv("MININB_PLUGIN_PATH", "", 1); /* an empty entry is not '.' either */
+	setenv("MININB_PLUGIN_PATH", "", 1); /* an empty entry does not mean '.' either */
 	ck_assert_int_eq(nb_engine_load(&ref, "right"), NB_ERR_USAGE);
 }
 
@@ -249,7 +248,7 @@ TEST(older_plugin_loads_and_its_late_verbs_are_null)
 	ck_assert_msg(load_file(&ref, "older") == NB_OK, "%s", nb_error_text());
 	const struct nb_engine *table = nb_engine_table(ref);
 	ck_assert(table->del != NULL);
-	/* In the file `insert` stands behind the table's end, and must not be seen. */
+	/* In the file, `insert` lies beyond the table's end and must be ignored. */
 	ck_assert(table->insert == NULL);
 	ck_assert(table->scan_open == NULL);
 	ck_assert(table->stats == NULL);

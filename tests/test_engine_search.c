@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where engines are looked for, and which of two of a name is taken. Files are
- * only looked for here, not opened, so empty ones do.
+ * Where engines are searched, and which of two with the same name is used. The search does not
+ * open files, so empty ones suffice.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 #include "run/engine.h"
 #include "unit.h"
 
-static struct rig rig; /* for its directory */
+static struct rig rig; /* provides the directory */
 static struct engine_sites sites;
 
-/** <dir>/<name>; lent until the fourth call after. */
+/** <dir>/<name>. The fourth later call overwrites it. */
 static char *
 in_rig(const char *name)
 {
@@ -35,7 +35,7 @@ make_file(const char *name)
 	fclose(file);
 }
 
-/** Two directories: a with one and both, b with both and two. */
+/** Make two directories: a with one.so and both.so, b with both.so and two.so. */
 static void
 set_up(void)
 {
@@ -48,7 +48,7 @@ set_up(void)
 	make_file("b/two.so");
 }
 
-/** Search with the variable as `fmt` says, of which two %s are the rig's directory. */
+/** Search with the variable set to `fmt`, in which two %s are the rig's directory. */
 static void NB_PRINTF(1, 0) search(const char *fmt)
 {
 	char variable[512];
@@ -104,7 +104,7 @@ TEST(variable_comes_before_all_others)
 {
 	set_up();
 	make_file("b/null.so");
-	make_file("b/leveldb.so"); /* the build's own, if it was built */
+	make_file("b/leveldb.so"); /* the build's own plugin, if it was built */
 	search("%s/b");
 	ck_assert_uint_ge(sites.count, 5);
 	ck_assert_str_eq(sites.items[0].path, in_rig("b/both.so"));
@@ -187,7 +187,7 @@ TEST(only_files_that_end_in_so_are_engines)
 	for (size_t i = 0; i < sites.count; i++)
 		in_a += sites.items[i].path != NULL &&
 			strncmp(sites.items[i].path, in_rig("a"), strlen(in_rig("a"))) == 0;
-	ck_assert_uint_eq(in_a, 2); /* one and both */
+	ck_assert_uint_eq(in_a, 2); /* `one` and `both` */
 	tear_down();
 }
 

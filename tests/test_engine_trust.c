@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which plugins root loads. Files are only looked at, not opened, so empty ones do. */
+/* Which plugins root loads. The check does not open files, so empty ones suffice. */
 #include <limits.h>
 #include <stdbool.h>
 
@@ -9,7 +9,7 @@
 
 bool unit_in_scratch = true;
 
-/** far/near/e.so, and its whole path. */
+/** Make far/near/e.so. Returns its absolute path. */
 static void
 make_plugin(const char *name, char path[PATH_MAX])
 {
@@ -48,7 +48,7 @@ TEST(root_loads_nothing_that_everybody_may_write)
 		set_mode(ways[i], 0777);
 		check(path, false);
 		check("far/near/e.so", false);
-		set_mode(ways[i], 0775); /* a group has been chosen by somebody */
+		set_mode(ways[i], 0775); /* somebody has chosen a group */
 		check(path, true);
 	}
 }
@@ -62,10 +62,10 @@ TEST(what_is_ours_in_a_sticky_directory_is_trusted)
 	set_mode("far", 01777);
 	check(path, true);
 	if (chown(path, 12345, 12345) != 0)
-		return; /* only root can give away */
+		return; /* only root can change the owner */
 	check(path, false);
 	set_mode("far/near", 0755);
-	check(path, true); /* who may put files there is known */
+	check(path, true); /* the users who may put files there are known */
 }
 
 TEST(a_link_is_trusted_as_what_it_leads_to)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a run took place: of this machine against what other interfaces of the system say, and
- * of trees of files that are made up, good ones, poor ones and hostile ones.
+ * The environment of a run: this machine, compared with other system interfaces, and made-up
+ * file trees: complete, incomplete and hostile ones.
  */
 #include "run/environment.h"
 
@@ -42,7 +42,7 @@ own_cpu(void)
 	return cpu;
 }
 
-/** tree/<path>, with all of its directories. */
+/** Make the file tree/<path>, with its directories. */
 static void
 put(const char *text, const char *fmt, ...)
 {
@@ -91,7 +91,7 @@ TEST(this_machine_is_described_in_the_right_form)
 	ck_assert_int_eq(statvfs(".", &fs), 0);
 	ck_assert_uint_eq(environment.filesystem_bytes, (uint64_t)fs.f_blocks * fs.f_frsize);
 	ck_assert_uint_ge(
-		environment.filesystem_bytes, environment.free_bytes); /* an empty one */
+		environment.filesystem_bytes, environment.free_bytes); /* may be empty */
 	ck_assert_int_eq(stat(".", &st), 0);
 	if (environment.device[0] == '\0')
 		ck_assert_uint_eq(environment.device_minor, minor(st.st_dev));
@@ -101,7 +101,7 @@ TEST(time_is_that_of_the_place)
 {
 	struct tm tm = {0};
 	int offset;
-	setenv("TZ", "XXX-05:30", 1); /* five and a half hours before Greenwich */
+	setenv("TZ", "XXX-05:30", 1); /* five and a half hours east of Greenwich */
 	tzset();
 	time_t before = time(NULL);
 	environment_read(&environment, "/", "");
@@ -116,7 +116,7 @@ TEST(time_is_that_of_the_place)
 	ck_assert(told >= before && told <= time(NULL));
 }
 
-/* clang and gcc say in their own ways that a sanitizer is there. */
+/* clang and gcc indicate sanitizers differently. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define HAS_ADDRESS_SANITIZER
@@ -167,7 +167,7 @@ TEST(directory_need_not_be_there_yet)
 	environment_read(&environment, "/proc/self/nothing", "");
 }
 
-/** A machine with all that can be known of it. */
+/** Make the tree of a machine on which everything is known. */
 static void
 make_machine(void)
 {
@@ -307,7 +307,7 @@ TEST(mount_is_the_nearest_one_and_of_two_the_later)
 	ck_assert_str_eq(environment.mount_source, "/dev/sda1");
 }
 
-/** All texts end within their field, and are text. */
+/** All texts end within their fields and are printable. */
 static void
 assert_sound(void)
 {
@@ -349,7 +349,7 @@ TEST(where_there_is_nothing_nothing_is_known)
 	ck_assert_uint_eq(environment.sockets, 0);
 	ck_assert_uint_eq(environment.numa_nodes, 0);
 	ck_assert_uint_eq(environment.last_level_cache_bytes, 0);
-	ck_assert_str_ne(environment.kernel, ""); /* which is no file's */
+	ck_assert_str_ne(environment.kernel, ""); /* does not come from a file */
 }
 
 static int
@@ -361,7 +361,7 @@ spoil(const char *path, const struct stat *st, int type, struct FTW *where)
 		return 0;
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = bytes[i % (sizeof(bytes) - 1)];
-	/* keys stay, so that the values are looked at */
+	/* keep the keys, so that the values are parsed */
 	size_t size;
 	uint8_t *old = file_get(path, &size);
 	for (size_t i = 0; i < size; i++)

@@ -9,7 +9,7 @@
 
 enum { SESSIONS = 4, KIND = 7, MANY = 10000 };
 
-/* What was released, in order. */
+/* Released objects, in order. */
 struct heap_of {
 	size_t count;
 	uint64_t what[MANY];
@@ -17,7 +17,7 @@ struct heap_of {
 
 static struct heap_of first, second;
 static struct epochs *epochs;
-static struct epoch_slot *writer, *reader; /* of most tests */
+static struct epoch_slot *writer, *reader; /* used by most tests */
 
 static void
 keep(void *to, unsigned kind, uint64_t what)
@@ -85,7 +85,10 @@ TEST(nothing_is_released_while_a_reader_that_was_in_is_in)
 	end();
 }
 
-/* A thing is unlinked before it is retired, so one who is in between may have seen it. */
+/*
+ * An object is unlinked before it is retired, so a reader that entered in between may have seen
+ * it.
+ */
 TEST(reader_that_came_before_the_first_reclaim_holds_it_up)
 {
 	begin();
@@ -136,7 +139,7 @@ TEST(a_stay_goes_on_where_the_last_one_was_until_somebody_reclaims)
 	end();
 }
 
-/* Each reader holds up what was retired while it was in, and what came after. */
+/* A reader delays the release of objects retired after it entered. */
 TEST(the_one_who_is_in_for_longest_decides)
 {
 	begin();
@@ -173,7 +176,7 @@ TEST(each_is_released_once_however_many_wait)
 	ck_assert_uint_eq(first.count, MANY);
 }
 
-/* Else each operation would make a barrier for as long as somebody is in. */
+/* Otherwise each operation would issue a barrier while a reader is inside. */
 TEST(reclaim_that_could_release_nothing_is_not_due_again_at_once)
 {
 	begin();
@@ -211,7 +214,7 @@ TEST(leftovers_of_a_closed_slot_wait_and_go_to_its_heir)
 	epoch_close(writer, &second);
 	ck_assert_uint_eq(first.count + second.count, 0);
 
-	/* Another session that has retired nothing itself, even in the slot of the first. */
+	/* A session that has retired nothing itself, even in the slot of the first one. */
 	struct epoch_slot *next = open_slot(0, &first);
 	ck_assert_uint_eq(epoch_reclaim(next), 0);
 	epoch_exit(reader);
@@ -238,9 +241,9 @@ TEST(delete_releases_all_that_waits)
 }
 
 /*
- * Readers follow a link to a cell and look whether it is what it was when it was
- * linked; writers put other cells there. What is released is spoilt, and then used
- * again. The looks are plain, so that ThreadSanitizer sees one that is not ordered.
+ * Readers follow a link to a cell and check that it is the linked one. Writers link other
+ * cells. A released cell is overwritten and reused. The reads are plain, so that
+ * ThreadSanitizer detects missing ordering.
  */
 enum { READERS = 2, WRITERS = 2, CELLS = 2000, SWAPS = 30000, LOOKS = 64 };
 
@@ -315,7 +318,7 @@ read_cells(void *at)
 	return (void *)(uintptr_t)spoilt;
 }
 
-/* Eager: what was unlinked at this very moment is released when nobody seems to be in. */
+/* Eager: an object is released right after it was unlinked if no reader seems to be inside. */
 TEST_EACH(no_reader_ever_sees_what_was_released, 2)
 {
 	is_eager = _i == 1;

@@ -18,7 +18,7 @@ TEST(a_failure_keeps_its_code_and_says_what_why_and_where)
 	errno = ENOENT;
 	ck_assert_int_eq(error_system("open %s", "keys.bin"), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "open keys.bin: No such file or directory");
-	error_set(NB_FAIL, "outer (%s)", nb_error_text()); /* the last text in the next */
+	error_set(NB_FAIL, "outer (%s)", nb_error_text()); /* contains the last text */
 	ck_assert_str_eq(nb_error_text(), "outer (open keys.bin: No such file or directory)");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each name in a report has an explanation: columns of CSV as they are written, and all names that
- * the sources of the reports could write.
+ * Each name in a report has an explanation: the columns of CSV output, and all names that the
+ * sources of the reports contain.
  */
 #include <dirent.h>
 #include <regex.h>
@@ -16,7 +16,7 @@
 #include "report/metric.h"
 #include "unit.h"
 
-/** As the command finds it. */
+/** Search as the command does. */
 static bool
 is_explained(const char *name)
 {
@@ -42,7 +42,7 @@ TEST(each_name_has_one_explanation_that_says_something)
 		ck_assert_ptr_nonnull(it->where);
 		ck_assert_uint_gt(strlen(it->what), 3);
 		ck_assert_uint_gt(strlen(it->where), 1);
-		/* it is half a sentence, of which the list shows the first part */
+		/* the text is a phrase; the list shows its first part */
 		ck_assert_int_ne(it->what[strlen(it->what) - 1], '.');
 		ck_assert_uint_gt(strcspn(it->what, ".:;"), 0);
 		for (const struct nb_explanation *other = nb_explanations(); other != it;
@@ -54,9 +54,9 @@ TEST(each_name_has_one_explanation_that_says_something)
 	ck_assert_uint_gt(count, 150);
 }
 
-/* ---- reports as they are written ---- */
+/* ---- reports as written ---- */
 
-/** The fields of a line, none of which is quoted. */
+/** The fields of a line without quotes. */
 static size_t
 check_fields(char *line)
 {
@@ -111,9 +111,9 @@ is_percentile(const char *name)
 TEST(percentiles_are_columns_of_the_reports_that_their_explanations_name)
 {
 	static const struct {
-		const char *format, *before, *after; /* of a column's name */
+		const char *format, *before, *after; /* before and after a column's name */
 	} columns[] = {{"text", "  ", "  "}, {"csv", "", "_ns"}, {"md", " ", " |"},
-		{"html", "\n  \"", "\": "}}; /* the list that its tables are made of */
+		{"html", "\n  \"", "\": "}}; /* the list from which its tables are made */
 	char column[32];
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
@@ -137,9 +137,9 @@ TEST(percentiles_are_columns_of_the_reports_that_their_explanations_name)
 	nb_results_delete(results);
 }
 
-/* ---- what the sources could write ---- */
+/* ---- names in the sources ---- */
 
-/** The `group` of every match is a name; how many there were. */
+/** Check that `group` of every match is an explained name. Returns the number of matches. */
 static size_t
 check_source(const char *text, const char *file, const char *pattern, size_t group)
 {
@@ -184,7 +184,7 @@ TEST(each_name_in_the_sources_is_explained)
 		const char *name = entry->d_name, *end = strrchr(name, '.');
 		if (end == NULL || strcmp(end, ".c") != 0)
 			continue;
-		/* tables of engines and of presets have no figures */
+		/* tables of engines and presets have no metrics */
 		if (strcmp(name, "report_engines.c") == 0 ||
 			strcmp(name, "report_presets.c") == 0)
 			continue;

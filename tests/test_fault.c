@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Faults of other threads: they are held, and found by the one that reports. Each test has a
- * process of its own, which ends with a thread that is held.
+ * Faults on other threads: the faulting thread is blocked, and the reporting thread finds the
+ * fault. Each test runs in its own process, which ends with the blocked thread.
  */
 #include "run/fault.h"
 
@@ -31,10 +31,10 @@ fault_thread(void *arg)
 		nb_fault_exit();
 	else
 		raise(fault_wanted);
-	_exit(9); /* it must not come so far */
+	_exit(9); /* not reached */
 }
 
-/** Until the thread has faulted, or is believed not to. */
+/** Wait until the thread has faulted, or a time limit. */
 static int
 await_fault(const struct heartbeat **at)
 {
@@ -59,11 +59,11 @@ expect_held(int number)
 	ck_assert_ptr_eq(at, &heartbeat);
 	ck_assert_str_eq(at->call, "put");
 	fault_end();
-	ck_assert_int_eq(fault_seen(&at), number); /* it stays so: the thread does, too */
+	ck_assert_int_eq(fault_seen(&at), number); /* the fault and the thread stay */
 	_exit(0);
 }
 
-/* SIGABRT has no handler of a sanitizer's. */
+/* Sanitizers have no handler for SIGABRT. */
 TEST(a_thread_that_aborts_is_held_and_found)
 {
 	expect_held(SIGABRT);
@@ -92,7 +92,7 @@ TEST(without_somebody_to_report_it_says_so_and_dies_of_the_signal)
 		fault_begin();
 		fault_set_heartbeat(&heartbeat);
 		heartbeat_enter(&heartbeat, "open");
-		abort(); /* on the thread that would report it */
+		abort(); /* on the reporting thread */
 	}
 	int status;
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
@@ -122,13 +122,13 @@ TEST(handlers_of_others_stay_and_own_ones_can_be_taken_back)
 TEST(exit_that_is_no_engines_is_let_pass)
 {
 	const struct heartbeat *at;
-	nb_fault_exit(); /* there is no run */
+	nb_fault_exit(); /* without a run */
 	fault_begin();
-	nb_fault_exit(); /* the one that reports */
+	nb_fault_exit(); /* on the reporting thread */
 	ck_assert_int_eq(fault_seen(&at), FAULT_NONE);
 	pid_t pid = fork();
 	if (pid == 0) {
-		nb_fault_exit(); /* another process */
+		nb_fault_exit(); /* in another process */
 		_exit(3);
 	}
 	int status;
@@ -137,7 +137,7 @@ TEST(exit_that_is_no_engines_is_let_pass)
 	fault_end();
 }
 
-static int others; /* how often the handler of somebody else was called */
+static int others; /* calls of another handler */
 
 static void
 handle_bus(int number, siginfo_t *info, void *context)

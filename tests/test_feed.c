@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Feeding traces to threads: each operation to one of them, once, and those of a key in
- * their order.
+ * Feeding a trace to threads: one thread gets each operation, once, and operations on a key
+ * stay in order.
  */
 #include "workload/feed.h"
 
@@ -18,7 +18,7 @@ enum { OPS = 20000, KEYS = 300, SHARDS_MAX = 8, BLOCKS_OF_A_RING = 32 };
 static struct toy_rig rig;
 static char path[128];
 
-/** What is in the trace. */
+/** The content of the trace. */
 static struct made {
 	uint32_t kind, key;
 	uint64_t size, due_ns, length;
@@ -56,16 +56,16 @@ make_trace(uint64_t count, bool has_scans)
 	ck_assert_int_eq(trace_writer_finish(writer), NB_OK);
 }
 
-/** A feed of the trace, what its thread came to, and those that take. */
+/** A feed of the trace, the result of its thread, and its takers. */
 static struct feeding {
 	struct trace_reader *reader;
 	struct feed_options options;
 	struct feed *feed;
 	int halt, rc;
 	char text[512];
-	uint32_t seen[OPS];   /* how often each operation was taken; atomic */
-	int64_t last[KEYS];   /* index of the key's last operation; of one shard's thread */
-	uint32_t owner[KEYS]; /* shard of the key, + 1 */
+	uint32_t seen[OPS];   /* number of times each operation was taken; atomic */
+	int64_t last[KEYS];   /* index of the key's last operation; written by one thread */
+	uint32_t owner[KEYS]; /* shard of the key, plus 1 */
 	uint64_t wrong;       /* atomic */
 	uint64_t takes[SHARDS_MAX];
 } f;
@@ -78,7 +78,7 @@ begin(uint32_t format, uint32_t flags, uint32_t shards)
 	struct nb_trace_options from = trace_at(path, format, flags);
 	ck_assert_msg(trace_reader_open(&f.reader, &from) == NB_OK, "%s", nb_error_text());
 	f.options.reader = f.reader;
-	rig.run->parts[0].spec.end = UINT64_MAX; /* as a replay has it */
+	rig.run->parts[0].spec.end = UINT64_MAX; /* as in a replay */
 	f.options.spec = &rig.run->parts[0].spec;
 }
 
@@ -126,7 +126,7 @@ look_at(uint32_t shard, const struct ops_op *op, uint64_t due_ns)
 		wrong += value_check_any(op->values[0], op->keys[0]) != VALUE_GOOD;
 		wrong += value_version(op->values[0]) != ops_version(f.options.spec, op->index);
 	}
-	/* a key is always the same thread's, and its operations in the trace's order */
+	/* a key always belongs to the same thread, and its operations keep the trace's order */
 	wrong += f.last[it->key] >= (int64_t)op->index;
 	wrong += f.owner[it->key] != 0 && f.owner[it->key] != shard + 1;
 	f.last[it->key] = (int64_t)op->index;
@@ -152,7 +152,7 @@ take_all(void *arg)
 	return NULL;
 }
 
-/** Read and take all; what the reader came to is in f. */
+/** Read and take everything. The result of the reader is in f. */
 static void
 run(void)
 {
@@ -256,7 +256,7 @@ TEST(a_reader_is_ahead_by_a_ring_at_most)
 	nanosleep(&moment, NULL);
 	__atomic_store_n(&f.halt, 1, __ATOMIC_RELAXED);
 	pthread_join(reader, NULL);
-	/* however long it had, it could not come further than its ring and one operation */
+	/* with any amount of time, it could fill only its ring plus one operation */
 	ck_assert_uint_le(
 		trace_reader_counts(f.reader)->ops, BLOCKS_OF_A_RING * OPS_STRATUM + 1);
 	end();
@@ -271,7 +271,7 @@ TEST(a_halt_ends_the_reader_and_the_takers)
 	make_trace(OPS, false);
 	begin(NB_TRACE_AUTO, 0, 2);
 	ck_assert_int_eq(feed_new(&f.feed, &f.options), NB_OK);
-	/* shard 0 is taken by nobody, so the reader comes to a full ring, and the taker waits */
+	/* nothing takes from shard 0, so the reader meets a full ring, and the taker waits */
 	ck_assert_int_eq(pthread_create(&reader, NULL, feed_all, NULL), 0);
 	ck_assert_int_eq(pthread_create(&taker, NULL, take_all, &shard), 0);
 	struct timespec moment = {.tv_nsec = 10000000};
@@ -311,10 +311,10 @@ TEST(what_was_before_a_damage_is_taken_and_then_it_is_told)
 	toy_destroy(&rig);
 }
 
-/** What the engine takes, in the next feed_text(); 0: any. */
+/** The engine's size limits in the next feed_text(); 0: none. */
 static uint64_t key_most, value_most;
 
-/** Feed the text to one shard; the answer, whose text is in f. */
+/** Feed the text to one shard. Returns the result; its error text is in f. */
 static int
 feed_text(const char *text, uint32_t format, bool can_scan, bool are_values_keys)
 {

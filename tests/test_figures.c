@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reckoned by hand, of numbers that make that easy. */
+/* Derived figures, computed by hand from simple numbers. */
 #include <string.h>
 
 #include "report/metric.h"
@@ -117,7 +117,7 @@ summarize(void)
 	return summary;
 }
 
-/** Of the table and of the summary. */
+/** Check the figure in the table and in the summary. */
 static void
 assert_cpu_ns_op(double ns)
 {
@@ -128,13 +128,13 @@ assert_cpu_ns_op(double ns)
 TEST(what_the_processor_did_is_for_each_operation)
 {
 	begin(NB_VERB_GET);
-	run.measured.usage_ops = 2000; /* with a warm-up */
+	run.measured.usage_ops = 2000; /* includes a warm-up */
 	reckon();
 	assert_cpu_ns_op(1000);
 	ASSERT_NEAR(figures.cycles_op, 2000);
 	ASSERT_NEAR(figures.instructions_op, 3000);
 	ASSERT_NEAR(figures.cache_misses_op, 1.5);
-	/* with a rate the harness's sleeping is in it */
+	/* with a rate, the CPU time of the harness includes its sleep calls */
 	run.is_paced = true;
 	reckon();
 	assert_cpu_ns_op(0);
@@ -160,7 +160,7 @@ TEST(what_is_not_known_is_no_figure)
 	ASSERT_NEAR(figures.cycles_op, 0);
 	ASSERT_NEAR(figures.space, 0);
 	ASSERT_NEAR(figures.resident_share, -1);
-	run.measured.used.known = SYSTEM_IO; /* and not of the time after */
+	run.measured.used.known = SYSTEM_IO; /* excludes the time after the measurement */
 	run.measured.used_after.known = 0;
 	reckon();
 	ASSERT_NEAR(figures.write_calls, 0);
@@ -214,7 +214,7 @@ TEST(background_groups_are_in_no_figure_of_the_foreground)
 	ASSERT_NEAR(summarize().rate_ops_s, 200);
 	ASSERT_NEAR(summarize().settled_ops_s, 100);
 	ASSERT_NEAR(summarize().cpu_ns_op, 0);
-	/* a foreground that only reads has nothing to be settled */
+	/* a read-only foreground has nothing to settle */
 	groups[0].measured.commits = 0;
 	groups[1].measured.commits = 900;
 	ASSERT_NEAR(summarize().settled_ops_s, 0);
@@ -245,7 +245,7 @@ TEST(each_kind_of_operation_reads_or_writes)
 		{NB_OP_DELETE, 10, 0, 0, 0, 100},
 		{NB_OP_SCAN, 2, 100, 9000, 10000, 0},
 		{NB_OP_RMW, 10, 20, 1800, 1000, 1000},
-		{NB_OP_RMW, 10, 15, 1350, 500, 1000}, /* five were not there */
+		{NB_OP_RMW, 10, 15, 1350, 500, 1000}, /* five records were missing */
 		{NB_OP_BATCH, 2, 20, 1800, 0, 2000},
 		{NB_OP_MULTIGET, 2, 20, 1800, 2000, 0},
 		{NB_OP_TXN_READ, 2, 20, 1800, 2000, 0},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where the processor tells nothing, which is so in many virtual machines, that is said. */
+/* Where the CPU provides no counters, as in many virtual machines, the result says so. */
 #include "run/hardware.h"
 
 #include <pthread.h>
@@ -47,7 +47,7 @@ TEST(what_is_not_counted_is_said)
 	ck_assert_uint_eq(counts[HARDWARE_CYCLES], 0);
 }
 
-/** A turn of the loop is at least an increment, a comparison and a branch. */
+/** An iteration of the loop has at least an increment, a comparison and a branch. */
 static void
 assert_counts(uint64_t before[HARDWARE_EVENTS], uint32_t known)
 {

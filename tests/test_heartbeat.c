@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Posts: when a thread is taken for one that does not come back, and how it is told. */
+/* Heartbeats: when a thread counts as hanging, and the text that reports it. */
 #include "run/heartbeat.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ TEST(one_that_stands_still_within_a_call_is_overdue)
 	struct heartbeat heartbeat = {.done = &done};
 	heartbeat_enter(&heartbeat, "put");
 	ck_assert(
-		!heartbeat_is_overdue(&heartbeat, 50000, LIMIT)); /* the first look begins it */
+		!heartbeat_is_overdue(&heartbeat, 50000, LIMIT)); /* the first call starts it */
 	ck_assert(!heartbeat_is_overdue(&heartbeat, 50000 + LIMIT - 1, LIMIT));
 	ck_assert(heartbeat_is_overdue(&heartbeat, 50000 + LIMIT, LIMIT));
 	done++;
@@ -29,7 +29,7 @@ TEST(one_that_waits_outside_of_the_engine_is_not_overdue)
 	struct heartbeat heartbeat = {.done = &done};
 	for (; now < 100 * LIMIT; now += LIMIT)
 		ck_assert(!heartbeat_is_overdue(&heartbeat, now, LIMIT));
-	/* nor just after that, though nothing was done for long */
+	/* nor right after, although nothing happened for a long time */
 	heartbeat_enter(&heartbeat, "put");
 	ck_assert(!heartbeat_is_overdue(&heartbeat, now, LIMIT));
 	ck_assert(!heartbeat_is_overdue(&heartbeat, now + LIMIT - 1, LIMIT));
@@ -44,7 +44,7 @@ TEST(a_watcher_that_stood_still_itself_finds_nothing_overdue)
 	heartbeat_enter(&heartbeat, "put");
 	uint64_t now = 5 * second;
 	ck_assert(!heartbeat_is_overdue(&heartbeat, now, limit));
-	now += 3600 * second; /* stopped, and continued */
+	now += 3600 * second; /* the process was suspended and continued */
 	ck_assert(!heartbeat_is_overdue(&heartbeat, now, limit));
 	for (int i = 0; i < 8; i++)
 		ck_assert(!heartbeat_is_overdue(&heartbeat, now += second, limit));
@@ -56,7 +56,7 @@ TEST(the_same_call_again_is_another_one)
 	struct heartbeat heartbeat = {.call = NULL};
 	for (uint64_t now = 0; now < 100 * LIMIT; now += LIMIT) {
 		heartbeat_enter(
-			&heartbeat, "tick"); /* between two looks it has returned, too */
+			&heartbeat, "tick"); /* the call may return between two checks */
 		ck_assert(!heartbeat_is_overdue(&heartbeat, now, LIMIT));
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* That every interval is counted once, whenever the machine lets the thread run. */
+/* Every interval is counted once, whenever the machine runs the thread. */
 #include "run/hiccup.h"
 
 #include <time.h>
@@ -48,7 +48,7 @@ TEST(alarms_that_were_missed_count_with_their_own_lateness)
 
 TEST(it_counts_as_long_as_it_runs)
 {
-	/* 100 values come, be it late: this ends, or the test runs out of time */
+	/* 100 values arrive, possibly late: this ends, or the test times out */
 	uint64_t ms = 1, count;
 	do {
 		ck_assert_int_eq(hiccup_start(&hiccup, 100000), NB_OK);

@@ -16,7 +16,7 @@ new_histogram(void)
 	return histogram;
 }
 
-/* Times as a benchmark meets them: any number of digits, many of them small. */
+/* Durations like those in benchmarks: any number of digits, many of them small. */
 static uint64_t
 any_value(struct rng *rng)
 {
@@ -124,7 +124,7 @@ TEST(a_value_at_a_bound_counts_above_it)
 		ck_assert_uint_eq(nb_histogram_count_below(histogram, i + 1), 5);
 		ck_assert_uint_eq(nb_histogram_count(histogram), 5);
 	}
-	ck_assert_uint_gt(straddled, 50); /* else this would prove nothing */
+	ck_assert_uint_gt(straddled, 50); /* otherwise the test would prove nothing */
 	nb_histogram_delete(histogram);
 }
 
@@ -136,7 +136,7 @@ TEST(counts_below_bounds_are_exact_for_any_values)
 	struct rng rng;
 	rng_create(&rng, 3);
 	for (int i = 0; i < VALUES; i++) {
-		/* half of them near a bound */
+		/* half of the values are near a bound */
 		uint64_t bound = nb_histogram_bound(rng_below(&rng, HISTOGRAM_BOUNDS));
 		uint64_t near = bound + rng_below(&rng, bound / 500 + 1) - bound / 1000;
 		uint64_t value = i % 2 == 0 ? near : any_value(&rng);
@@ -167,11 +167,13 @@ TEST(beyond_an_hour_counts_as_an_hour_but_maximum_and_sum_are_exact)
 	}
 }
 
-/* The value of a sorted array below or at which percent of them lie. */
+/* The value of a sorted array at or below which `percent` of the values lie. */
 static uint64_t
 exact_percentile(const uint64_t *sorted, size_t count, double percent)
 {
-	/* in long double and stepped, so that it shares no arithmetic with what it checks */
+	/*
+	 * in long double and by counting, so that it shares no arithmetic with the tested code
+	 */
 	for (size_t i = 0; i < count; i++)
 		if ((long double)(i + 1) * 100 + 1e-6L >= (long double)percent * count)
 			return sorted[i];
@@ -231,7 +233,7 @@ TEST(percentile_takes_the_right_rank)
 	nb_histogram_add(histogram, 30000);
 	ck_assert_uint_eq(nb_histogram_percentile(histogram, 50), 25007);
 	nb_histogram_reset(histogram);
-	nb_histogram_add(histogram, 0); /* a zero is a value */
+	nb_histogram_add(histogram, 0); /* zero is a valid value */
 	ck_assert_uint_eq(nb_histogram_count(histogram), 1);
 	ck_assert_uint_eq(nb_histogram_percentile(histogram, 100), 0);
 	ck_assert_uint_eq(nb_histogram_count_below(histogram, 0), 0);
@@ -282,7 +284,7 @@ TEST(an_empty_one_answers_zero)
 			ck_assert_uint_eq(nb_histogram_count_below(histogram, i), 0);
 		nb_histogram_add(histogram, 24999);
 		ck_assert_uint_eq(nb_histogram_count(histogram), 1);
-		nb_histogram_reset(histogram); /* and so does one that forgot */
+		nb_histogram_reset(histogram); /* also after a reset */
 	}
 	nb_histogram_delete(histogram);
 	nb_histogram_delete(NULL);
@@ -312,7 +314,7 @@ TEST(merging_equals_adding_in_any_order)
 	nb_histogram_merge(right, parts[0]);
 	assert_equal(right, all);
 	nb_histogram_reset(left);
-	nb_histogram_merge(right, left); /* nothing is neutral */
+	nb_histogram_merge(right, left); /* the empty histogram is neutral */
 	assert_equal(right, all);
 	for (size_t p = 0; p < PARTS; p++)
 		nb_histogram_delete(parts[p]);
@@ -338,7 +340,7 @@ TEST(merging_stops_at_the_largest_count)
 	ck_assert_uint_eq(nb_histogram_count(a), UINT64_MAX - 1);
 	ck_assert_uint_eq(nb_histogram_count_below(a, HISTOGRAM_BOUNDS), UINT64_MAX - 1);
 	nb_histogram_reset(b);
-	nb_histogram_add(b, 24999); /* the bound inside that bucket was kept */
+	nb_histogram_add(b, 24999); /* the bound inside that bucket stays */
 	nb_histogram_merge(a, b);
 	ck_assert_uint_eq(a->counts[marked], UINT64_MAX);
 	ck_assert_uint_eq(histogram_at(a, marked + 1), 0);
@@ -392,7 +394,7 @@ TEST(a_percentile_needs_ten_values_on_either_side)
 	nb_histogram_delete(histogram);
 }
 
-/** Add `count` values to it, and to `all` if that is given. */
+/** Add `count` values to the histogram and, if not NULL, to `all`. */
 static void
 add_any(struct nb_histogram *histogram, struct nb_histogram *all, struct rng *rng, int count)
 {
@@ -414,7 +416,7 @@ TEST(a_peek_has_the_counts_of_all_that_are_looked_at)
 		add_any(parts[p], all, &rng, 1000 * p);
 		histogram_peek(seen, parts[p]);
 	}
-	/* marks are where they were, and so are the counts: the whole array is equal */
+	/* the marks and the counts are the same: the whole array is equal */
 	ck_assert_mem_eq(seen->counts, all->counts, sizeof(all->counts));
 	ck_assert_uint_eq(nb_histogram_count(seen), 3000);
 	for (int p = 0; p < 3; p++)
@@ -439,7 +441,7 @@ TEST(what_came_since_the_last_look_is_what_was_added_between)
 		ck_assert_mem_eq(before->counts, watched->counts, sizeof(now->counts));
 		uint64_t min = nb_histogram_min(between), max = nb_histogram_max(between);
 		uint64_t found_min = nb_histogram_min(now), found_max = nb_histogram_max(now);
-		/* as far as a bucket tells */
+		/* to the precision of a bucket */
 		ck_assert_uint_le(found_min, min);
 		ck_assert_uint_ge(found_max, max);
 		ck_assert_double_le((double)found_max, (double)max * 1.001 + 1);
