@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Damaged texts: fuzz/fuzz_histogram.c. Texts marked PyPI were written by hdrhistogram 0.10.8, or by Python's zlib, struct and base64. */
+/*
+ * Encoded histograms. fuzz/fuzz_histogram.c tests damaged texts. hdrhistogram 0.10.8, or
+ * Python's zlib, struct and base64, wrote the texts marked PyPI.
+ */
 #include "base/histogram.h"
 
 #include <malloc.h>
@@ -37,7 +40,7 @@ assert_refused(const char *text, const char *why)
 	ck_assert_pstr_eq(nb_error_text(), why);
 }
 
-/* ---- texts of our own making, to be wrong in one place only ---- */
+/* ---- texts made here, with one defect each ---- */
 
 struct parts {
 	uint32_t outer_cookie, outer_extra, cookie, length_extra, offset, digits;
@@ -121,7 +124,7 @@ with_counts(const void *counts, size_t size)
 	return parts;
 }
 
-/* ---- ours, and others' ---- */
+/* ---- texts of our own encoder and of others ---- */
 
 static void
 assert_round_trip(const struct nb_histogram *histogram)
@@ -231,7 +234,7 @@ TEST(anothers_values_beyond_an_hour_count_as_an_hour)
 	nb_histogram_delete(histogram);
 }
 
-/* ---- what is refused ---- */
+/* ---- rejected texts ---- */
 
 TEST(each_wrong_field_is_named)
 {
@@ -250,7 +253,7 @@ TEST(each_wrong_field_is_named)
 		{(uint32_t *)&wrong.ratio_bits, 1, "its values are scaled"},
 	};
 	char *text = pack(&right_parts);
-	nb_histogram_delete(decoded(text)); /* so that one fault is the only one */
+	nb_histogram_delete(decoded(text)); /* without the defect, the text is valid */
 	free(text);
 	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
 		char why[80];
@@ -265,7 +268,7 @@ TEST(each_wrong_field_is_named)
 
 TEST(counts_that_overflow_are_refused)
 {
-	/* zigzag of 2^62, twice: 2^63 in all. Once it is fine. */
+	/* zigzag of 2^62, twice: the sum is 2^63. Once is valid. */
 	static const unsigned char huge[18] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 		0x80, /* */
 		0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};

@@ -9,12 +9,12 @@
 		.is_done = (is_done_), .value = (value_) \
 	}
 
-/* Histories of one key that some order explains, and that no order explains. */
+/* Histories of one key, some with an order that explains them, some without. */
 static const struct {
 	const char *what;
 	bool is_linearizable;
 	uint64_t last;
-	struct operation operations[4]; /* up to one that ends at 0 */
+	struct operation operations[4]; /* up to an operation that ends at 0 */
 } histories[] = {
 	{"a read after a write", true, 7,
 		{OPERATION(0, 1, 2, PUT, true, 7), OPERATION(1, 3, 4, GET, true, 7)}},

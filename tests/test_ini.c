@@ -11,7 +11,7 @@
 
 bool unit_in_scratch = true;
 
-/** What was called back, as text: "[section]\n" and "NUMBER section.key=value\n". */
+/** The callbacks as text: "[section]\n" and "NUMBER section.key=value\n". */
 static char told[1 << 16];
 
 static int
@@ -29,7 +29,7 @@ tell(void *arg, const struct ini_line *line)
 		: NB_OK;
 }
 
-/** In a block of its own, exactly as long as may be written to. */
+/** Parse a copy in a heap block of the exact size, which the parser may modify. */
 static int
 parse_bytes(const char *bytes, size_t size)
 {

@@ -14,7 +14,7 @@ TEST(test_program_lies_in_the_build_tree_wherever_one_stands)
 	ck_assert(install_path_is_build_tree());
 }
 
-/* The library is linked into this program, so its place is the program's. */
+/* The library is linked statically, so its location is the program's. */
 TEST(library_is_where_the_program_is)
 {
 	char *exe = realpath("/proc/self/exe", NULL), *place = install_path_of_library();

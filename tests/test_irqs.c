@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Of trees of files that stand for /sys and /proc: which interrupts are moved, where, and back. */
+/*
+ * Trees of files that stand for /sys and /proc: which interrupts mininb moves, where to, and
+ * back.
+ */
 #include "run/irqs.h"
 
 #include <errno.h>
@@ -33,7 +36,10 @@ make_irq(unsigned number, const char *cpus)
 	make(path, cpus);
 }
 
-/** An interface whose driver lists its interrupts, one that names them, and one without a device. */
+/**
+ * An interface whose driver lists its interrupts, one whose driver names them, and one without
+ * a device.
+ */
 static void
 make_tree(const char *test)
 {
@@ -87,7 +93,9 @@ cpus_below(size_t count)
 	return busy;
 }
 
-/** The interrupts of `interfaces` cannot be moved away from the first `busy` CPUs: why. */
+/**
+ * Moving the interrupts of `interfaces` away from the first `busy` CPUs fails with this text.
+ */
 static void
 refused(const char *interfaces, size_t busy, const char *why)
 {
@@ -112,7 +120,7 @@ TEST(interrupts_of_an_interface_go_to_the_other_cpus_in_turn_and_back)
 	affinity_is(40, "2");
 	affinity_is(41, "3");
 	affinity_is(42, "2");
-	affinity_is(37, "0-3"); /* of another */
+	affinity_is(37, "0-3"); /* an interrupt of another device */
 	ck_assert_int_eq(nb_irqs_restore(irqs), NB_OK);
 	affinity_is(40, "0-3");
 	affinity_is(41, "0,2-3");
@@ -126,7 +134,7 @@ TEST(all_are_those_of_interfaces_with_a_device)
 	make_tree("all");
 	ck_assert_int_eq(irqs_move(&irqs, "tree", "all", &busy), NB_OK);
 	for (unsigned number = 37; number <= 42; number++)
-		affinity_is(number, number == 39 ? "0-3" : "3"); /* 39 is virtio20's */
+		affinity_is(number, number == 39 ? "0-3" : "3"); /* 39 belongs to virtio20 */
 	ck_assert_int_eq(nb_irqs_restore(irqs), NB_OK);
 	for (unsigned number = 37; number <= 40; number++)
 		affinity_is(number, "0-3");

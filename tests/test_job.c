@@ -99,7 +99,7 @@ TEST(share_leaves_the_others_as_they_are)
 	job_set(job, "read=5");
 	ck_assert_uint_eq(writer->weights[NB_OP_READ], 5);
 	ck_assert_uint_eq(job->groups[0].weights[NB_OP_READ], 5);
-	job_set(job, "writer.read=0.25"); /* all on the finer scale */
+	job_set(job, "writer.read=0.25"); /* all weights use the finer scale */
 	ck_assert_uint_eq(writer->weights[NB_OP_READ], 25);
 	ck_assert_uint_eq(writer->weights[NB_OP_UPDATE], 6000);
 	ck_assert_uint_eq(writer->weights[NB_OP_INSERT], 1000);
@@ -161,7 +161,7 @@ TEST(start_is_relative_to_the_group_before)
 	assert_phases(job, 0, 1, 2, 2);
 	job_set(job, "c.start=together");
 	assert_phases(job, 0, 1, 1, 1);
-	job_set(job, "a.start=after"); /* there is nothing before it */
+	job_set(job, "a.start=after"); /* no group precedes it */
 	assert_phases(job, 0, 1, 1, 1);
 	job_set(job, "start=after");
 	assert_phases(job, 0, 1, 2, 3);

@@ -117,7 +117,7 @@ TEST(what_does_not_fit_together_is_refused)
 	}
 }
 
-/** A good job, one field of which is made wrong by hand. */
+/** Change one field of a valid job: nb_job_check() must then fail. */
 #define ASSERT_REFUSED(change, why) \
 	do { \
 		struct nb_job *job = job_of_text("[run]\nread = 1\nrate = 5\ncpus = 0\n"); \

@@ -84,7 +84,7 @@ TEST(workload_has_defaults_for_the_groups)
 					 "read = 90\nupdate = 10\nstart = after\n"
 					 "[load]\n[a]\n[b]\nthreads = 2\nrate = none\n"
 					 "read = 50\ncpus = 3\nstart = together\n[c]\n");
-	ck_assert_uint_eq(job->load->threads, 1); /* it is not of the run */
+	ck_assert_uint_eq(job->load->threads, 1); /* a loading does not use the run's value */
 	ck_assert_ptr_null(job->load->cpus);
 	ck_assert_uint_eq(job->group_count, 3);
 	const struct nb_group *a = &job->groups[0], *b = &job->groups[1], *c = &job->groups[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A job's result outlives its run; its figures are those of the foreground groups. */
+/* A job's result outlives its run. Its figures are those of the foreground groups. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +132,7 @@ TEST(what_is_in_the_background_is_in_no_figure)
 	toy_destroy(&rig);
 }
 
-/* ---- by hand ---- */
+/* ---- handmade groups ---- */
 
 static struct job_result_group groups[3];
 static struct nb_result made;
@@ -158,13 +158,13 @@ TEST(rates_side_by_side_are_added_up_and_phases_are_not)
 	ck_assert_uint_eq(summary.wall_ns, 500000000);
 	ck_assert_double_eq_tol(summary.rate_ops_s, 4000, 1e-6);
 	ck_assert_double_eq(summary.offered_ops_s, 0);
-	/* one after the other: as many in twice the time */
+	/* one after the other: the same number of operations in twice the time */
 	groups[1].phase = 1;
 	nb_result_summarize_job(&made, &summary);
 	ck_assert_uint_eq(summary.ops, 2000);
 	ck_assert_uint_eq(summary.wall_ns, 1000000000);
 	ck_assert_double_eq_tol(summary.rate_ops_s, 2000, 1e-6);
-	/* a phase of 3000 a second for one second, and 4000 a second for another */
+	/* a phase with 3000/s for a second, then one with 4000/s for another */
 	make_groups(3);
 	groups[0].measured.ops = 3000;
 	groups[0].measured.wall_ns = 1000000000;
@@ -184,15 +184,17 @@ TEST(a_queue_is_more_than_what_is_under_way)
 		uint64_t done, lag_ns, span_ns;
 		bool grew;
 		uint64_t behind;
-	} cases[] = {/* without a rate there is none */
+	} cases[] = {/* no queue without a rate */
 		{NB_ARRIVAL_CLOSED, 0, 1000, 0, 1000000000, false, 0},
-		/* 8 are under way in two threads */
+		/* 8 operations are in progress in two threads */
 		{NB_ARRIVAL_FIXED, 508, 500, 0, 1000000000, false, 8},
 		{NB_ARRIVAL_FIXED, 509.5, 500, 0, 1000000000, true, 9},
-		/* more, but no more than a hundredth */
+		/* more, but at most a hundredth */
 		{NB_ARRIVAL_FIXED, 10100, 10000, 0, 1000000000, false, 100},
 		{NB_ARRIVAL_POISSON, 10110, 10000, 0, 1000000000, true, 110},
-		/* all is done in the end, but late: above 10 ms, and a twentieth of the time */
+		/*
+		 * everything is done, but late: by more than 10 ms and a twentieth of the time
+		 */
 		{NB_ARRIVAL_FIXED, 1000, 1000, 51000000, 1000000000, true, 0},
 		{NB_ARRIVAL_FIXED, 1000, 1000, 51000000, 2000000000, false, 0},
 		{NB_ARRIVAL_FIXED, 1000, 1000, 9000000, 100000000, false, 0},

@@ -155,7 +155,7 @@ TEST(wrong_words_are_refused)
 	assert_all_wrong(wrong, COUNT_OF(wrong));
 }
 
-/* What nb_sizes_parse() and nb_rate_parse() say of them is theirs. */
+/* nb_sizes_parse() and nb_rate_parse() make the rest of the text. */
 TEST(wrong_sizes_and_rates_name_their_key)
 {
 	set_up();

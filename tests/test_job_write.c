@@ -53,7 +53,7 @@ TEST(what_is_written_is_what_one_would_type)
 	nb_job_delete(job);
 }
 
-/* For each key some values, of which one is drawn. */
+/* Values of each key; a test draws one of them. */
 static const char *const drawn[] = {
 	"summary=\nsummary=One line; with # and = [x]\nsummary=\xc3\xa4",
 	"records=0\nrecords=1\nrecords=9223372036854775807\nrecords=123456789",

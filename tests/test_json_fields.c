@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A structure by a table: each type of member is read as it was, and never beyond its room. */
+/*
+ * Structures described by tables: each type of member is read back unchanged and never beyond
+ * its size.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,7 +119,7 @@ destroy(struct whole *whole)
 	text_count = 0;
 }
 
-/** Owns nothing. */
+/** A structure that owns no memory. */
 static struct whole
 full(void)
 {
@@ -200,7 +203,7 @@ TEST(what_is_not_there_is_0_or_empty)
 	destroy(&read);
 }
 
-/** What is said of a value of that member. */
+/** The error text of a value of this member. */
 static const char *
 said_of(const char *name, const char *value)
 {

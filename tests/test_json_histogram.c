@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A histogram in a file has all that it had in memory, and nothing that contradicts itself. */
+/*
+ * A histogram in a file has everything that it had in memory. Contradictory members are
+ * rejected.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +23,7 @@ begin(void)
 	ck_assert_int_eq(nb_histogram_new(&histogram), NB_OK);
 }
 
-/** Written and read, from the text of a file. */
+/** Write the histogram and read it back from text. */
 static struct nb_histogram *
 again(const struct nb_histogram *from)
 {
@@ -96,7 +99,7 @@ TEST(none_is_null)
 TEST(percentiles_are_there_where_the_values_support_them)
 {
 	begin();
-	for (uint64_t i = 1; i <= 1000; i++) /* below 2048 ns each has a bucket of its own */
+	for (uint64_t i = 1; i <= 1000; i++) /* below 2048 ns, each value has its own bucket */
 		nb_histogram_add(histogram, i);
 	json_t *json = json_from_histogram(&writer, histogram);
 	ck_assert_int_eq(json_integer_value(json_object_get(json, "count")), 1000);
@@ -106,11 +109,11 @@ TEST(percentiles_are_there_where_the_values_support_them)
 	ck_assert_int_eq(json_integer_value(json_object_get(json, "max_ns")), 1000);
 	ck_assert_int_eq(json_integer_value(json_object_get(json, "sum_ns")), 500500);
 	ck_assert(json_real_value(json_object_get(json, "mean_ns")) == 500.5);
-	ck_assert_ptr_null(json_object_get(json, "p999_ns")); /* of one value */
+	ck_assert_ptr_null(json_object_get(json, "p999_ns")); /* a single value has none */
 	json_decref(json);
 }
 
-/** What is said when a member of a good one is replaced; NULL if it is read. */
+/** The error text if a member of a valid histogram is replaced; NULL if it is accepted. */
 static const char *
 said_of(const char *name, const char *value)
 {

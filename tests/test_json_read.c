@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A result that is read gives the same reports, byte for byte, as the one that was written. A
- * file that is wrong is refused with its place and the reason. Mutated files are read by
- * fuzz/fuzz_result.c; the golden files pin the layout.
+ * A result that was written and read back gives the same reports, byte for byte. A wrong file
+ * is rejected with the place and the reason. fuzz/fuzz_result.c reads mutated files; the golden
+ * files pin the layout.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ parsed(const char *text)
 	return results;
 }
 
-/** For the test of the schema, which asks for them. */
+/** Keep the document for the test of the schema, if that test has set MININB_DOCUMENTS. */
 static void
 keep_document(const char *text)
 {
@@ -43,7 +43,9 @@ keep_document(const char *text)
 	close(fd);
 }
 
-/** The law; takes the results. */
+/**
+ * Check that written and read results give the same reports. Takes ownership of the results.
+ */
 static void
 assert_told_the_same(struct nb_results *results)
 {
@@ -65,7 +67,7 @@ assert_told_the_same(struct nb_results *results)
 	nb_results_delete(results);
 }
 
-/* ---- results made by hand ---- */
+/* ---- handmade results ---- */
 
 TEST(a_full_record_is_told_as_it_was)
 {
@@ -322,7 +324,7 @@ TEST(so_is_one_with_requests_in_flight)
 	ck_assert_uint_eq(run->measured.depth, 8);
 	ck_assert_uint_eq(run->groups[0].batch_bytes, 200);
 	ck_assert_uint_gt(nb_histogram_count(run->measured.batch), 0);
-	/* as of an engine that wrote two checkpoints meanwhile */
+	/* as if the engine had written two checkpoints meanwhile */
 	struct nb_histogram *checkpoints;
 	ck_assert_int_eq(nb_histogram_new(&checkpoints), NB_OK);
 	nb_histogram_add(checkpoints, 1000);
@@ -347,9 +349,9 @@ TEST(so_is_one_with_findings)
 	}
 }
 
-/* ---- files that are wrong ---- */
+/* ---- wrong files ---- */
 
-/** A small document with a bit of everything. */
+/** A small document with all kinds of members. */
 static json_t *
 small_document(void)
 {
@@ -371,7 +373,7 @@ small_document(void)
 	return document;
 }
 
-/** A place in a document, as "results[0].groups[0].threads"; NULL if there is none. */
+/** The value at a place in a document, as "results[0].groups[0].threads"; NULL if missing. */
 static json_t *
 find(json_t *json, const char *path, char *last, json_t **holder)
 {
@@ -389,7 +391,7 @@ find(json_t *json, const char *path, char *last, json_t **holder)
 	return json;
 }
 
-/** What is said of a document in which that place has another value; "" if it is read. */
+/** The error text of the document with another value at that place; "" if it is accepted. */
 static const char *
 said_of(const json_t *document, const char *path, const char *value)
 {
@@ -501,7 +503,7 @@ TEST(a_list_of_other_threads_is_none)
 	}
 }
 
-/* ---- files ---- */
+/* ---- reading files ---- */
 
 TEST(a_file_is_read)
 {
@@ -568,7 +570,7 @@ TEST(what_is_no_file_of_ours_is_told_so)
 	scratch_leave();
 }
 
-/* ---- the file ---- */
+/* ---- format of the file ---- */
 
 TEST(a_real_number_has_no_more_digits_than_it_takes)
 {
@@ -576,7 +578,7 @@ TEST(a_real_number_has_no_more_digits_than_it_takes)
 	struct nb_result *run = record_rig_add_put(results, "leveldb", 1)->run;
 	run->clock.step_ns = 0.41;
 	run->clock.read_ns = 1.0 / 3;
-	run->verify_rate = 0.1 + 0.2; /* 0.30000000000000004, as everybody knows */
+	run->verify_rate = 0.1 + 0.2; /* 0.30000000000000004 */
 	char *text = record_rig_written(results, "json", 0);
 	ck_assert_ptr_nonnull(strstr(text, "\"step_ns\": 0.41\n"));
 	ck_assert_ptr_nonnull(strstr(text, "\"read_ns\": 0.3333333333333333,"));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of result files fit their structures, and their rows with code do what they say. */
+/*
+ * The tables of result files match their structures, and the rows with code work as intended.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +20,7 @@ TEST(names_are_those_of_reports_and_options)
 	ck_assert_ptr_null(json_name(&json_kinds, NULL, NULL, NB_OP_KINDS));
 }
 
-/** Names of a row, and how many there have to be; the member is what tells. */
+/** Check the number of a row's names. For COUNTS, the member's size must agree with it. */
 static void
 assert_names(const struct json_field *table, const char *name, uint32_t count)
 {
@@ -35,7 +37,7 @@ TEST(there_are_as_many_names_as_values)
 {
 	assert_names(json_result_fields, "durability", NB_DUR_COMMIT + 1);
 	assert_names(json_result_fields, "settle", NB_RUN_SETTLE_COMPACT + 1);
-	/* bits, of which this is the highest */
+	/* bit flags; this is the highest one */
 	assert_names(json_result_fields, "flags", (size_t)__builtin_ctz(NB_RUN_FORCE) + 1);
 	assert_names(json_group_fields, "distribution", NB_DIST_KINDS);
 	assert_names(json_group_fields, "arrivals", NB_ARRIVAL_POISSON + 1);
@@ -49,7 +51,7 @@ TEST(there_are_as_many_names_as_values)
 			nb_durability_name(level));
 }
 
-/** Every COUNTS of every table that can be reached has a name for each of its numbers. */
+/** In every reachable table, each COUNTS has a name for each of its numbers. */
 static void
 check_table(const struct json_field *table)
 {
@@ -87,11 +89,11 @@ TEST(rows_fit_the_types_of_their_members)
 	check_table(json_kind_fields);
 }
 
-/* ---- members that no table has ---- */
+/* ---- members missing in the tables ---- */
 
 enum { ROOM = 1 << 14 };
 
-/** Note the bytes that a table has of a structure. */
+/** Mark the bytes of a structure that a table covers. */
 static void
 cover(uint8_t covered[ROOM], const struct json_field *table)
 {
@@ -100,11 +102,11 @@ cover(uint8_t covered[ROOM], const struct json_field *table)
 		memset(covered + field->offset, 1, field->size);
 		memset(covered + field->count_offset, 1, field->count_size);
 		if (field->size == 0)
-			cover(covered, field->fields); /* a part */
+			cover(covered, field->fields); /* the members of a part */
 	}
 }
 
-/** Members that stand elsewhere in a file, or that mean nothing in one. */
+/** Members that are stored elsewhere in a file, or are meaningless in one. */
 static bool
 is_meant(const char *name, size_t offset)
 {
@@ -114,23 +116,26 @@ is_meant(const char *name, size_t offset)
 	} meant[] = {{"measured", offsetof(struct measurement, owners)},
 		{"measured", offsetof(struct measurement, counters.is_short)},
 		{"measured", offsetof(struct measurement, hiccups)},
-		/* what rows_after should be */
+		/* expected values of rows_after */
 		{"measured", offsetof(struct measurement, grown[TAO_OBJECTS])},
 		{"measured", offsetof(struct measurement, grown[TAO_EDGES])},
 		{"series", offsetof(struct series, counters.is_short)},
 		{"intervals", offsetof(struct nb_interval, kinds)},
 		{"record", offsetof(struct record, run)},
-		/* what a page says of the record that it picked */
+		/* used by a page for the record that it shows */
 		{"record", offsetof(struct record, picked_of)},
 		{"record", offsetof(struct record, is_titled_by_action)}};
 	for (size_t i = 0; i < sizeof(meant) / sizeof(*meant); i++) {
 		if (strcmp(meant[i].name, name) == 0 && meant[i].offset == offset)
 			return true;
 	}
-	return strcmp(name, "usage") == 0; /* a few of the system's counts */
+	return strcmp(name, "usage") == 0; /* only a few of the system's counts are stored */
 }
 
-/** All but what is shorter than a word: padding and spare members. */
+/**
+ * Check that the table covers the structure, except for gaps shorter than a word: padding and
+ * spare members.
+ */
 static void
 check_whole(const struct json_field *table, size_t size, bool is_sized, const char *name)
 {
@@ -145,7 +150,7 @@ check_whole(const struct json_field *table, size_t size, bool is_sized, const ch
 	}
 }
 
-/** And all structures within. */
+/** Check all nested structures as well. */
 static void
 check_within(const struct json_field *table)
 {
@@ -176,7 +181,7 @@ TEST(no_member_is_forgotten)
 	check_whole(json_sweep_fields, sizeof(struct record_sweep), false, "sweep");
 }
 
-/* ---- rows that are more than a member ---- */
+/* ---- rows with code ---- */
 
 static const struct json_field *
 row_of(const struct json_field *table, const char *name)
@@ -186,7 +191,7 @@ row_of(const struct json_field *table, const char *name)
 	return table;
 }
 
-/** Read a text of JSON by one row of a table; what is said, "" if it is read. */
+/** Read JSON text with one row of a table. Returns the error text, "" if it is accepted. */
 static const char *
 said_of(const struct json_field *table, const char *name, const char *text, void *into)
 {

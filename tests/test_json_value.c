@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers and texts are read exactly as written; all else is refused with its place. */
+/* Numbers and texts are read exactly as written. Everything else is rejected with its place. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static const struct json_place element = {.up = &root, .index = 2};
 static const struct json_place member = {.up = &element, .name = "ops"};
 static struct json_reader reader;
 
-/** From here on the reader has not failed. */
+/** Reset the reader. */
 static struct json_reader *
 fresh(void)
 {
@@ -22,7 +22,7 @@ fresh(void)
 	return &reader;
 }
 
-/** The message of the reader, "" if it did not fail; frees what was read. */
+/** The reader's error text, "" if it has not failed. Frees the value. */
 static const char *
 said(json_t *json)
 {
@@ -57,7 +57,7 @@ TEST(a_number_that_is_no_int64_is_decimal_text)
 	json_t *wide = json_from_u128((uint128)UINT64_MAX * UINT64_MAX);
 	ck_assert(json_is_integer(most));
 	ck_assert_str_eq(json_string_value(more), "9223372036854775808");
-	/* (2^64 - 1)^2 by bc */
+	/* (2^64 - 1)^2, computed by bc */
 	ck_assert_str_eq(json_string_value(wide), "340282366920938463426481119284349108225");
 	ck_assert(json_to_u128(fresh(), wide) == (uint128)UINT64_MAX * UINT64_MAX);
 	ck_assert_str_eq(said(wide), "");

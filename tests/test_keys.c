@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bounds of chi-square for 255 degrees of freedom by Wilson and Hilferty's
- * approximation: less than 161.5 or more than 377.2 comes once in 10^6 each. Too
- * even is as wrong as too uneven: a counter has the former.
+ * Bounds of chi-square for 255 degrees of freedom by Wilson and Hilferty's approximation.
+ * Values below 161.5 and above 377.2 each have probability 10^-6. A value that is too even is
+ * as wrong as one that is too uneven: a counter is too even.
  */
 #include "workload/keys.h"
 
@@ -56,7 +56,7 @@ TEST(every_key_of_the_file_is_there_the_last_too)
 		ck_assert_mem_eq(key.data, bytes + i * 7, 7);
 	}
 	keys_close(&keys);
-	/* a single one, and fewer than there are */
+	/* a single key, and fewer keys than in the file */
 	ck_assert_int_eq(keys_open(&keys, "exact", 7000, 1), NB_OK);
 	ck_assert_mem_eq(keys_get(&keys, 0).data, bytes, 7000);
 	keys_close(&keys);
@@ -79,7 +79,7 @@ TEST(what_is_no_file_of_keys_is_refused)
 {
 	check_refused("missing", 16, 100, "no such file");
 	check_says("mininb --action=keys -i missing -k 16 -c 100");
-	ck_assert_int_eq(mkfifo("pipe", 0600), 0); /* without a writer: open() must not wait */
+	ck_assert_int_eq(mkfifo("pipe", 0600), 0); /* without a writer, open() must not block */
 	alarm(20);
 	check_refused("pipe", 16, 1, "not a regular file");
 	file_put("empty", "", 0);
@@ -204,7 +204,7 @@ TEST(other_seeds_make_other_keys)
 		free(files[i]);
 }
 
-/* Else a second file would begin somewhere in the first and repeat it from there. */
+/* Otherwise a second file would start somewhere in the first and repeat it from there. */
 TEST(the_order_of_another_seed_is_no_rotation)
 {
 	enum { COUNT = 65536 };
@@ -223,7 +223,7 @@ TEST(the_order_of_another_seed_is_no_rotation)
 		lags += !is_seen[lag];
 		is_seen[lag] = true;
 	}
-	/* of two random orders, 1 - 1/e of all lags */
+	/* two random orders share 1 - 1/e of all lags */
 	ck_assert_uint_gt(lags, COUNT / 2);
 	free(one);
 	free(other);
@@ -239,7 +239,7 @@ check_chi_square(const uint32_t *observed, uint64_t count, const char *what, uin
 		(unsigned long long)position, sum);
 }
 
-/** Bytes at each place, and the differences from key to key and from byte to byte. */
+/** Check the bytes at each place, and the differences between keys and between bytes. */
 static void
 check_random(uint64_t key_size, uint64_t count, uint64_t seed)
 {
@@ -318,7 +318,7 @@ see(void *arg, const struct nb_progress *progress)
 	ck_assert_uint_le(progress->done, progress->total);
 	seen->done = progress->done;
 	seen->total = progress->total;
-	if (seen->calls == 1) /* until the end nothing is to be seen of it */
+	if (seen->calls == 1) /* until the end, the old file stays */
 		file_is("watched", "old", 3);
 }
 

@@ -13,7 +13,7 @@
 
 bool unit_in_scratch = true;
 
-/** Bytes by which each key is told, also where it is found in parts. */
+/** Pseudo-random bytes that identify each key, even by parts of it. */
 static uint8_t *
 make_bytes(size_t size)
 {
@@ -59,7 +59,7 @@ check_same_keys(const uint8_t *before, const uint8_t *after, uint64_t key_size, 
 	free(sorted[1]);
 }
 
-/** Shuffle the first keys of a file with `behind` bytes more. */
+/** Shuffle the first keys of a file that has `behind` more bytes. */
 static void
 check_permutation(uint64_t key_size, uint64_t count, size_t behind, uint64_t bucket_bytes)
 {
@@ -114,7 +114,7 @@ TEST(large_keys_stay_whole)
 	check_permutation(NB_KEY_SIZE_MAX, 5, 0, 1000000);
 }
 
-/** Each key is in each place equally often: the sum of chi-square over all orders of four. */
+/** Each key is at each place equally often: the sum of chi-square over all orders of four. */
 static void
 check_orders(uint64_t bucket_bytes)
 {
@@ -147,7 +147,7 @@ TEST(all_orders_are_equally_likely)
 	check_orders(1); /* eight, most of them empty */
 }
 
-/* Where a key was says nothing of where it is: by fours of the places, in a long file. */
+/* The old and new places of a key are independent: by quarters of a long file. */
 TEST(keys_move_anywhere_with_buckets)
 {
 	enum { COUNT = 60000 };
@@ -171,7 +171,7 @@ TEST(keys_move_anywhere_with_buckets)
 		sum += difference * difference / expected;
 	}
 	ck_assert_double_lt(sum, 27.88); /* 9 degrees of freedom */
-	/* half of the neighbours, within 4 standard deviations of sqrt(n / 12) */
+	/* half of the adjacent pairs, within 4 standard deviations of sqrt(n / 12) */
 	ck_assert_double_lt(
 		in_order > COUNT / 2 ? in_order - COUNT / 2 : COUNT / 2 - in_order, 4 * 71);
 	free(keys);
@@ -186,7 +186,7 @@ TEST(the_order_depends_on_the_seed_alone)
 		size_t size;
 		for (int i = 0; i < 3; i++) {
 			file_put("seeded", before, 16000);
-			if (b == 0 && i == 1) /* the public call does the same */
+			if (b == 0 && i == 1) /* the public function does the same */
 				ck_assert_int_eq(
 					nb_keys_shuffle("seeded", 16, 1000, 7, NULL, NULL), 0);
 			else
@@ -251,7 +251,7 @@ TEST(what_cannot_be_shuffled_is_refused_and_stays)
 
 struct watch {
 	int calls;
-	int stop_at; /* this call; 0: never */
+	int stop_at; /* number of the call; 0: never */
 	uint64_t done;
 	size_t most_allocated;
 };
@@ -270,7 +270,7 @@ look(void *arg, const struct nb_progress *progress)
 		nb_stop();
 }
 
-/** Stop at every look in turn: nothing has changed. Returns how many looks there are. */
+/** Stop at each check in turn: the file must not change. Returns the number of checks. */
 static int
 check_stops(uint64_t key_size, uint64_t count, uint64_t bucket_bytes)
 {
@@ -300,11 +300,11 @@ TEST(a_request_to_stop_is_heard_and_leaves_the_file)
 	ck_assert_int_ge(check_stops(2, 300000, KEYS_BUCKET_BYTES), 2);
 	ck_assert_int_ge(check_stops(2, 300000, 100000), 2);
 	ck_assert_int_ge(check_stops(16, 10, KEYS_BUCKET_BYTES), 1);
-	/* as often by bytes: some megabytes take as long as many small keys */
+	/* as many checks by bytes: some megabytes take as long as many small keys */
 	ck_assert_int_ge(check_stops(NB_KEY_SIZE_MAX, 24, KEYS_BUCKET_BYTES), 6);
 }
 
-/* Twice a bucket's bytes, and what the heap and a few buckets' heads need. */
+/* Two buckets, plus the needs of the heap and the buckets' heads. */
 TEST(memory_does_not_grow_with_the_file)
 {
 	enum { BUCKET = 256 << 10 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers of duplicates are those with which the files were made. */
+/* The numbers of duplicates are known from the construction of the files. */
 #include "workload/keys.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 bool unit_in_scratch = true;
 
-/** The facts of `count` keys at the head of a file of these bytes. */
+/** Survey the first `count` keys of a file with these bytes. */
 static struct keys_facts
 survey_part(const void *bytes, size_t size, uint64_t key_size, uint64_t count)
 {
@@ -40,7 +40,7 @@ check_duplicates(const void *bytes, uint64_t key_size, uint64_t count, uint64_t 
 	ck_assert(!facts.is_estimate);
 }
 
-/** Key i is the number of(i), spread out so that no two of other numbers are equal. */
+/** Key i is made of of(i). Different numbers give different keys. */
 static uint64_t *
 numbered(uint64_t count, uint64_t (*of)(uint64_t i))
 {
@@ -113,7 +113,7 @@ TEST(keys_that_differ_in_one_bit_are_not_equal)
 	check_duplicates(keys, 13, 13 * 8, 0);
 	check_duplicates(keys, 13, 13 * 8 + 1, 0); /* and the zero key */
 	check_duplicates(keys, 13, 13 * 8 + 2, 1);
-	uint8_t bytes[1000]; /* keys of one byte */
+	uint8_t bytes[1000]; /* one-byte keys */
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)i;
 	check_duplicates(bytes, 1, 1000, 1000 - 256);
@@ -143,13 +143,13 @@ TEST(the_hash_is_of_content_and_order)
 	keys[1] = first;
 	ck_assert_uint_ne(survey(keys, 8, 5000).hash, hash);
 	free(keys);
-	/* XXH3-64 of "a", as the Python module xxhash says */
+	/* XXH3-64 of "a", computed by the Python module xxhash */
 	ck_assert_uint_eq(survey("a", 1, 1).hash, UINT64_C(0xe6c632b61e964e1f));
 }
 
 /*
- * More than 2.6 million keys take several passes, more than 4 MiB several chunks;
- * more than 3.7 million would be too many for a table that forgot to begin anew.
+ * More than 2.6 million keys take several passes, more than 4 MiB several chunks. More than 3.7
+ * million would overflow a table that is not cleared between passes.
  */
 enum { MANY = 4000000, COPIES = 1234 };
 
@@ -164,13 +164,19 @@ TEST(several_passes_count_exactly)
 	uint64_t *keys = numbered(MANY, many_with_copies);
 	check_duplicates(keys, 8, MANY, COPIES);
 	struct keys_facts facts = survey(keys, 8, MANY);
-	check_duplicates(keys, 4, MANY, 1863); /* halves of keys: counted with Python's set */
-	/* the hash is taken once, whatever the number of passes: as of larger keys, fewer */
+	check_duplicates(keys, 4, MANY, 1863); /* half keys: counted with Python's set */
+	/*
+	 * the hash is computed once, in any number of passes: the same for fewer and larger
+	 * keys
+	 */
 	ck_assert_uint_eq(survey(keys, 80, MANY / 10).hash, facts.hash);
 	free(keys);
 }
 
-/** A pass is what a run can wait for; the hash, by which results are compared, is no estimate. */
+/**
+ * A run can afford one pass. The hash identifies the keys when results are compared, so it is
+ * exact.
+ */
 TEST(one_pass_estimates_and_says_so)
 {
 	uint64_t *keys = numbered(MANY, many_with_copies);
@@ -182,12 +188,12 @@ TEST(one_pass_estimates_and_says_so)
 	keys_close(&mapped);
 	ck_assert(quick.is_estimate);
 	ck_assert_uint_eq(quick.hash, exact.hash);
-	/* a part of 31: 1234, and three times the root of 30 * 1234 */
+	/* one part of 31: 1234 minus three times the root of 30 * 1234 */
 	ck_assert_uint_ge(quick.duplicates, 1234 - 577);
 	ck_assert_uint_le(quick.duplicates, 1234 + 577);
 	ck_assert_uint_ge(quick.looked, MANY / 31 - 2000);
 	ck_assert_uint_le(quick.looked, MANY / 31 + 2000);
-	check_duplicates(keys, 8, 1310720, 0); /* as many as fit are counted exactly */
+	check_duplicates(keys, 8, 1310720, 0); /* keys of one pass are exact */
 	ck_assert_int_eq(keys_open(&mapped, "keys", 8, 1310720), NB_OK);
 	ck_assert_int_eq(keys_survey(&mapped, &quick, KEYS_QUICK, NULL, NULL), NB_OK);
 	keys_close(&mapped);
@@ -210,12 +216,16 @@ TEST(many_keys_of_few_kinds_are_counted_exactly)
 	free(keys);
 }
 
-/* More than 10.5 million keys are too many for eight passes: one part of nine is not looked at. */
+/*
+ * More than 10.5 million keys need more than eight passes: the survey skips one part of nine.
+ */
 enum { TOO_MANY = 11000000 };
 
 TEST(an_estimate_is_near_the_truth)
 {
-	/* random words of 32 bits: n^2 / 2^33 = 14086, and the root of that the deviation */
+	/*
+	 * random 32-bit words: n^2 / 2^33 = 14086 expected, with its root as standard deviation
+	 */
 	uint64_t *keys = numbered(TOO_MANY / 2, all_different);
 	struct keys_facts facts = survey(keys, 4, TOO_MANY);
 	ck_assert(facts.is_estimate);
@@ -226,7 +236,7 @@ TEST(an_estimate_is_near_the_truth)
 
 TEST(an_estimate_sees_a_key_that_fills_the_file)
 {
-	/* 'a' is of the part that is not looked at: its hash, above, begins with e6, 8.1 ninths */
+	/* 'a' is in the skipped part: its hash, above, begins with e6, 8.1 ninths */
 	static const int bytes[] = {'a', 0};
 	uint8_t *keys = malloc(TOO_MANY);
 	ck_assert_ptr_nonnull(keys);
@@ -246,7 +256,7 @@ TEST(large_keys_are_counted)
 	ck_assert_ptr_nonnull(keys);
 	for (size_t i = 0; i < 6; i++)
 		keys[(i + 1) * NB_KEY_SIZE_MAX - 1] = (uint8_t)i;
-	check_duplicates(keys, NB_KEY_SIZE_MAX, 7, 1); /* the last is zero as the first */
+	check_duplicates(keys, NB_KEY_SIZE_MAX, 7, 1); /* the last key is zero like the first */
 	free(keys);
 }
 

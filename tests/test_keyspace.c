@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Expected keys: a Python script written from the description at the head of
- * keyspace.c; those of YCSB are also in its own databases ("user6284781860667377211"
- * is the first record of any). Bounds of chi-square: see test_keys.c.
+ * A Python script, written from the description at the head of keyspace.c, computed the
+ * expected keys. Those of YCSB also occur in its own databases ("user6284781860667377211" is
+ * always the first record). Bounds of chi-square: see test_keys.c.
  */
 #include "workload/keyspace.h"
 
@@ -79,7 +79,7 @@ TEST(ycsb_keys_are_those_of_ycsb)
 	ck_assert(!keyspace_number(&space, key, &number));
 }
 
-/* seed 7 */
+/* with seed 7 */
 TEST(hashed_keys_are_as_documented)
 {
 	static const struct {
@@ -101,7 +101,7 @@ TEST(hashed_keys_are_as_documented)
 	};
 	static const struct {
 		uint64_t number;
-		uint8_t keys[3][7]; /* of 1, 3 and 7 bytes */
+		uint8_t keys[3][7]; /* keys of 1, 3 and 7 bytes */
 	} short_keys[] = {
 		{0, {{0x89}, {0xc1, 0x7c, 0x8a}, {0x99, 0xb8, 0xe4, 0xe6, 0xac, 0x16, 0x2d}}},
 		{1, {{0xfc}, {0x8b, 0xbc, 0xb1}, {0xc2, 0xdf, 0x81, 0xf0, 0xda, 0x3a, 0x25}}},
@@ -147,7 +147,7 @@ TEST(ordered_keys_are_their_numbers)
 	check_text(&job, huge, 123456, "user123456");
 	job.key_prefix[0] = '\0';
 	check_text(&job, 10, 7, "00007");
-	memset(job.key_prefix, 'p', sizeof(job.key_prefix)); /* no zero at its end */
+	memset(job.key_prefix, 'p', sizeof(job.key_prefix)); /* without a NUL at its end */
 	check_text(&job, 10, 7, "pppppppppppppppppppppppppppppppp00007");
 }
 
@@ -256,7 +256,7 @@ compare_slices(const void *a, const void *b)
 	return order != 0 ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-/** All keys of a kind, and where they begin. */
+/** Make all keys of a kind. Returns the memory behind the slices. */
 static uint8_t *
 all_keys(const struct keyspace *space, struct nb_slice *slices, uint64_t numbers)
 {
@@ -290,7 +290,7 @@ TEST(keys_are_unique_ordered_as_said_and_tell_their_number)
 		for (uint64_t i = 1; i < numbers; i++)
 			LAW_MUST(compare_slices(&slices[i - 1], &slices[i]) < 0);
 		free(bytes);
-		/* far ones, as far as the format goes */
+		/* large numbers, if the format has them */
 		if (kinds[k].key_size != 0 && kinds[k].key_size < 8)
 			continue;
 		space = make(&job, UINT64_MAX);
@@ -303,7 +303,7 @@ TEST(keys_are_unique_ordered_as_said_and_tell_their_number)
 	}
 }
 
-/** Of a changed key the number is none, or it is one whose key that is. */
+/** A changed key has either no number or the number of the key that it has become. */
 TEST(what_is_no_key_has_no_number)
 {
 	for (size_t k = 0; k < KINDS; k++) {
@@ -361,7 +361,7 @@ TEST(a_text_is_read_in_one_way_only)
 	ck_assert_uint_eq(number, UINT64_MAX - 1);
 }
 
-/** As a maker of operations has them before keyspace_keys(). */
+/** Prepare slices as a maker of operations does before keyspace_keys(). */
 static void
 point_to_keys(const struct keyspace *space, struct nb_slice *slices, size_t count, uint8_t *out,
 	size_t stride)
@@ -459,7 +459,7 @@ TEST(other_keys_have_another_hash)
 		struct nb_job job = job_of_kind(k);
 		struct keyspace space = make(&job, 200);
 		hashes[k] = keyspace_hash(&space);
-		space = make(&job, 256); /* the number of records is no part of it */
+		space = make(&job, 256); /* the hash ignores the number of records */
 		ck_assert_uint_eq(keyspace_hash(&space), hashes[k]);
 	}
 	struct nb_job job = job_of(NB_KEY_TEXT, NB_ORDER_HASHED, 0);
@@ -468,7 +468,7 @@ TEST(other_keys_have_another_hash)
 	hashes[KINDS] = keyspace_hash(&space);
 	for (size_t i = 0; i <= KINDS; i++)
 		for (size_t j = 0; j < i; j++) {
-			/* raw keys of 8 bytes and be64 are the same keys */
+			/* raw keys of 8 bytes and be64 give the same keys */
 			bool is_same = i < KINDS && kinds[i].format == NB_KEY_BE64 &&
 				kinds[j].format == NB_KEY_RAW && kinds[j].key_size == 8 &&
 				kinds[i].order == kinds[j].order;

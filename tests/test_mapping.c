@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Mapped files that are cut short while they are read. */
+/* Mapped files that are truncated while they are read. */
 #include "base/mapping.h"
 
 #include <signal.h>
@@ -59,7 +59,7 @@ TEST(what_is_lost_reads_as_zeros_and_asks_to_stop)
 	ck_assert_int_eq(data[PAGES * page - 1], 0);
 	ck_assert_int_eq(nb_stop_requested(), 1);
 	ck_assert_str_eq(mapping_lost(), "some/file");
-	/* and it is no request of the user's, who would be told that it was */
+	/* and the error is not an interruption by the user */
 	ck_assert_int_eq(error_interrupted(), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(),
 		"some/file: was cut short, or cannot be read, while it was in use; what was "

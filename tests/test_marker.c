@@ -11,7 +11,7 @@
 
 bool unit_in_scratch = true;
 
-/** nb/toy, with a file in it. */
+/** Make nb/toy with a file in it. */
 static void
 make_database(const char *name)
 {
@@ -21,7 +21,7 @@ make_database(const char *name)
 	file_put("nb/toy/data", "x", 1);
 }
 
-/** nb/toy is mininb's, and nobody has it open. */
+/** Mark nb/toy as mininb's; nobody keeps it open. */
 static int
 put_marker(void)
 {
@@ -55,7 +55,7 @@ TEST(what_is_marked_is_written_and_cleared)
 	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(entries_of("nb"), 2);
-	ck_assert_int_eq(entries_of("nb/toy"), 1); /* no engine sees it */
+	ck_assert_int_eq(entries_of("nb/toy"), 1); /* the engine does not see the marker */
 	ck_assert_msg(marker_allow("nb", "toy", false, false) == NB_OK, "%s", nb_error_text());
 	ck_assert_int_eq(clear_all("nb", "toy", false), NB_OK);
 	ck_assert_int_eq(entries_of("nb/toy"), 0);
@@ -102,9 +102,9 @@ TEST(a_marker_is_of_one_directory_alone)
 	make_database("other");
 	ck_assert_int_eq(put_marker(), NB_OK);
 	ck_assert_int_eq(rename("nb/toy", "moved"), 0);
-	usleep(20000); /* times of birth are those of the kernel's ticks */
+	usleep(20000); /* birth times have the resolution of kernel ticks */
 	ck_assert_int_eq(mkdir("nb/toy", 0700), 0);
-	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK); /* as it is empty */
+	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK); /* it is empty */
 	file_put("nb/toy/mine", "x", 1);
 	check_refused("nb",
 		"it is a copy of a database that mininb made, or took its place: .mininb-toy "
@@ -147,7 +147,7 @@ TEST(a_marker_that_is_a_link_or_no_marker_is_refused)
 	file_put("nb/.mininb-toy", "mine", 4);
 	check_refused("nb", ".mininb-toy: this file exists, and mininb did not make it");
 	file_is("nb/.mininb-toy", "mine", 4);
-	ck_assert_int_eq(put_marker(), NB_OK); /* when it was forced */
+	ck_assert_int_eq(put_marker(), NB_OK); /* after --force */
 	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 }
 
@@ -158,12 +158,12 @@ TEST(what_others_left_where_all_may_write_is_refused)
 	ck_assert_int_eq(chmod("nb", 01777), 0);
 	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 	if (chown("nb/toy", 12345, 12345) != 0)
-		return; /* only root can give away */
+		return; /* only root can change the owner */
 	check_refused("nb", "belongs to another user");
-	ck_assert_int_eq(chown("nb", 12345, 12345), 0); /* all on it is of one owner */
+	ck_assert_int_eq(chown("nb", 12345, 12345), 0); /* one owner now */
 	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 	ck_assert_int_eq(chown("nb", 0, 0), 0);
-	ck_assert_int_eq(chmod("nb", 01777), 0); /* which chown() takes from some */
+	ck_assert_int_eq(chmod("nb", 01777), 0); /* chown() may clear bits */
 	check_refused("nb", "belongs to another user");
 	ck_assert_int_eq(chmod("nb", 0755), 0);
 	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
@@ -239,9 +239,9 @@ TEST(a_copy_is_as_unfinished_as_what_was_copied)
 		marker_note(&marker, &(struct marker_load){"put", 3, 10, MARKER_FIRST}), NB_OK);
 	marker_close(&marker);
 	ck_assert_int_eq(rename("nb/toy", "moved"), 0);
-	usleep(20000); /* times of birth are those of the kernel's ticks */
+	usleep(20000); /* birth times have the resolution of kernel ticks */
 	ck_assert_int_eq(mkdir("nb/toy", 0700), 0);
-	for (int i = 0; i < 2; i++) { /* when it is made ours, and then */
+	for (int i = 0; i < 2; i++) { /* the first time with a new marker, then with it */
 		ck_assert_int_eq(
 			marker_put(&marker, "nb", "toy", MARKER_EXCLUSIVE, false), NB_OK);
 		ck_assert_str_eq(marker.load.action, "put");
@@ -270,7 +270,10 @@ open_file(void)
 	return fd;
 }
 
-/** A process that has the lock, or a copy of `fd` if that is not -1, until it is killed. */
+/**
+ * Start a process that holds the lock or, if `fd` is not -1, a copy of `fd`, until it is
+ * killed.
+ */
 static pid_t
 start_holder(int fd)
 {

@@ -84,7 +84,7 @@ TEST(mistakes_are_refused_with_their_line)
 		"plan.ini: more than 100000 cells");
 }
 
-/* The hash of nothing is in the test vectors of xxHash. */
+/* The test vectors of xxHash contain the hash of the empty string. */
 TEST(a_name_is_the_hash_of_the_text)
 {
 	char name[NB_SETTINGS_NAME], other[NB_SETTINGS_NAME];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The codec and the continuum of plugins/memcached. Replies are those of memcached 1.6.18; the
- * servers of keys are those of libmemcached 1.1.4.
+ * The codec and the continuum of plugins/memcached. The replies come from memcached 1.6.18, the
+ * servers of keys from libmemcached 1.1.4.
  */
 #include "../plugins/memcached/memcached.h"
 
@@ -18,7 +18,7 @@ slice(const char *text)
 
 /* ---- requests ---- */
 
-/** The request as it is sent. */
+/** The encoded request. */
 static const char *
 encoded(struct flying *flying, const struct nb_request *request)
 {
@@ -98,7 +98,10 @@ TEST(values_that_the_server_refuses_are_not_sent)
 
 /* ---- replies ---- */
 
-/* Cut anywhere, a reply is not whole; whole, it is used up, whatever follows. */
+/*
+ * A reply cut at any place is incomplete. A complete reply is consumed exactly, whatever
+ * follows it.
+ */
 static size_t
 decode_cut(struct flying *flying, const char *reply, size_t size)
 {
@@ -106,7 +109,7 @@ decode_cut(struct flying *flying, const char *reply, size_t size)
 	for (size_t cut = 1; cut < size; cut++) {
 		struct flying again = *flying;
 		size_t need = 0;
-		char *exact = malloc(cut); /* so that a sanitizer sees a byte too far */
+		char *exact = malloc(cut); /* sanitizers detect reads beyond it */
 		memcpy(exact, reply, cut);
 		size_t used = memcached_codec.decode(&session, &again, exact, cut, &need);
 		free(exact);
@@ -187,7 +190,7 @@ reply(struct flying *flying, const char *text, size_t size)
 	return decode_cut(flying, text, size);
 }
 
-/** What is sent next. */
+/** The next command of a merge. */
 static const char *
 sent_again(struct flying *flying, const char *kept)
 {
@@ -199,7 +202,10 @@ sent_again(struct flying *flying, const char *kept)
 	return bytes;
 }
 
-/* The number lost a race, was deleted, was inserted by another one, and was then written. */
+/*
+ * The merge loses a race, the number is deleted, another client inserts it, then the merge
+ * succeeds.
+ */
 TEST(merge_repeats_until_nobody_was_faster)
 {
 	static const char sum_of_7[] = "VA 8 c18446744073709551615\r\n\2\0\0\0\0\0\0\0\r\n";
@@ -245,7 +251,7 @@ TEST(merge_of_a_value_that_is_no_counter_fails)
 static const char *const servers[] = {
 	"10.0.1.1:11211", "10.0.1.2:11211", "10.0.1.3:11212", "10.0.1.4:11213"};
 
-/* memcached_generate_hash() with MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED and these servers. */
+/* From memcached_generate_hash() with MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED and these servers. */
 TEST(ketama_is_that_of_libmemcached)
 {
 	static const struct {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Results merged: what is counted adds up, times are the longest, and no percentile is averaged. */
+/*
+ * Merged results: counts are added, times are the longest, and percentiles are never averaged.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "record_rig.h"
 #include "unit.h"
 
-/** A job if `is_job`, else a put, of that scale. */
+/** Add a job if `is_job`, else a put, with this scale. */
 static void
 add(struct nb_results *results, bool is_job, double scale)
 {
@@ -16,7 +18,7 @@ add(struct nb_results *results, bool is_job, double scale)
 		record_rig_add_put(results, "leveldb", scale);
 }
 
-/** Takes what is merged. */
+/** Merge the results. Takes ownership of them. */
 static struct nb_results *
 merged(struct nb_results *from)
 {
@@ -147,7 +149,7 @@ TEST(percentiles_are_those_of_all_values)
 			nb_histogram_add(run->measured.service, ns);
 	}
 	results = merged(results);
-	/* 1000 of 1 us and 2000 of 2 us: the mean of both medians would be 1.5 us */
+	/* 1000 values of 1 us and 2000 of 2 us: the mean of both medians would be 1.5 us */
 	const struct nb_histogram *service = results->records[0].run->measured.service;
 	ck_assert_uint_eq(nb_histogram_count(service), 3000);
 	ck_assert_uint_eq(nb_histogram_percentile(service, 30), 1000);
@@ -264,7 +266,7 @@ TEST(how_it_ended_and_what_was_warned_of_is_kept)
 	nb_results_delete(results);
 }
 
-/** Two puts, the second of which a test makes other. */
+/** Two puts; a test changes the second. */
 static struct nb_results *
 two(struct nb_result **second)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists and series of two runs as of one: by name, by time, and nothing twice. */
+/* Lists and series of two runs, merged by name and by time, without duplicates. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ TEST(a_histogram_may_come_from_nothing)
 	ck_assert_uint_eq(nb_histogram_count(into), 2);
 	nb_histogram_add(into, 9);
 	nb_histogram_add(from, 9);
-	into->counts[9] = from->counts[9] = UINT64_C(1) << 62; /* more than a file can tell */
+	into->counts[9] = from->counts[9] = UINT64_C(1) << 62; /* too large for a file */
 	merge_histogram(&into, from, &rc);
 	ck_assert_int_eq(rc, NB_ERR_USAGE);
 	ck_assert_uint_eq(nb_histogram_count(into), 2 + (UINT64_C(1) << 62));
@@ -77,7 +77,7 @@ TEST(a_histogram_may_come_from_nothing)
 	nb_histogram_delete(from);
 }
 
-/** The series of a put of the rig: 4 samples of a second, 200 pulses. */
+/** The series of a handmade put: 4 samples of a second, 200 pulses. */
 static struct series
 series_of_put(void)
 {
@@ -97,7 +97,7 @@ TEST(samples_of_the_same_time_are_one)
 	uint64_t ops = a.samples[3].ops, latencies = a.samples[3].latencies[0].count;
 	uint64_t p50_ns = a.samples[3].latencies[0].p50_ns;
 	uint32_t pulse = a.pulses[0].ops[5];
-	for (size_t i = 0; i < b.count; i++) /* it was begun a little later */
+	for (size_t i = 0; i < b.count; i++) /* b began a little later */
 		b.samples[i].end_ns += 30000000;
 	ck_assert(merge_series(&a, &b, &rc));
 	ck_assert_int_eq(rc, NB_OK);
@@ -106,7 +106,7 @@ TEST(samples_of_the_same_time_are_one)
 	ck_assert_uint_eq(a.samples[3].ops, 2 * ops);
 	ck_assert_uint_eq(a.samples[3].latency_count, 1);
 	ck_assert_uint_eq(a.samples[3].latencies[0].count, 2 * latencies);
-	ck_assert_uint_eq(a.samples[3].latencies[0].p50_ns, p50_ns); /* twice the same values */
+	ck_assert_uint_eq(a.samples[3].latencies[0].p50_ns, p50_ns); /* both are the same */
 	ck_assert_uint_eq(a.samples[3].counters[1], 2 * ops * 300);
 	ck_assert_uint_eq(a.samples[3].counters[2], 2); /* a gauge */
 	ck_assert_uint_eq(a.pulses[0].ops[5], 2 * pulse);
@@ -185,7 +185,7 @@ TEST(what_does_not_fit_is_left_out_and_told)
 	ck_assert_int_eq(rc, NB_OK);
 	ck_assert_uint_eq(b.count, 0);
 	ck_assert(merge_series(&a, &none, &rc));
-	ck_assert_int_eq(rc, NB_OK); /* neither had one */
+	ck_assert_int_eq(rc, NB_OK); /* neither run has one */
 	series_destroy(&a);
 	series_destroy(&b);
 }

@@ -27,7 +27,7 @@ nearest_action(const char *word)
 TEST(a_slip_finds_its_word)
 {
 	ck_assert_pstr_eq(nearest_name("leveldb"), "leveldb");
-	ck_assert_pstr_eq(nearest_name("levledb"), "leveldb"); /* swapped */
+	ck_assert_pstr_eq(nearest_name("levledb"), "leveldb"); /* swapped letters */
 	ck_assert_pstr_eq(nearest_name("leveldbb"), "leveldb");
 	ck_assert_pstr_eq(nearest_name("level"), "leveldb");
 	ck_assert_pstr_eq(nearest_name("lvldb"), "leveldb");
@@ -70,6 +70,6 @@ TEST(a_word_of_any_length_is_safe)
 	const char *const words[] = {long_word, "put"};
 	ck_assert_ptr_null(nb_nearest(long_word, words, 2));
 	ck_assert_pstr_eq(nb_nearest("putt", words, 2), "put");
-	long_word[64] = '\0'; /* the longest that is compared */
+	long_word[64] = '\0'; /* the longest word that is compared */
 	ck_assert_ptr_eq(nb_nearest(long_word, words, 2), long_word);
 }

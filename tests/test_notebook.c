@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Notebooks: what is there stays there, digit for digit, and nobody's results are lost. */
+/* Notebooks: existing content stays unchanged, digit for digit, and no results are lost. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,10 @@
 #include "report/notebook.h"
 #include "unit.h"
 
-/* Of Masstree's README, with a number that no double holds, and one that no integer does. */
+/*
+ * From Masstree's README, with a number that no double can represent and one that no integer
+ * type can.
+ */
 static const char theirs[] =
 	"{\n  \"experiments\":{\n    \"x0\":{\n      \"git-revision\":\"673994c\",\n"
 	"      \"note\":\"a } \\\" { brace\", \"cores\":2,\n"
@@ -43,7 +46,7 @@ static void
 end(void)
 {
 	unlink(path);
-	ck_assert_int_eq(rmdir(dir), 0); /* so nothing else was left there */
+	ck_assert_int_eq(rmdir(dir), 0); /* fails if other files were left */
 }
 
 static char *
@@ -81,7 +84,7 @@ TEST(what_is_there_stays_digit_for_digit)
 	append(results);
 	char *text = read_back();
 	const char *from = theirs, *at = text;
-	/* all of the old text, in order, with the new one between */
+	/* the old text is a subsequence of the new text */
 	while (*from != '\0') {
 		while (*at != '\0' && *at != *from)
 			at++;
@@ -104,7 +107,7 @@ TEST(names_are_never_taken_twice)
 	struct notebook notebook;
 	struct nb_results *results = two_runs();
 	begin("{\"data\": {\"x3/a/b/0\": []}, \"experiments\": {\"x2\": {}, \"x7\": {}}}");
-	append(results); /* x2 is there, and x3 has data */
+	append(results); /* x2 exists, and x3 has data */
 	append(results);
 	ck_assert_int_eq(notebook_read(&notebook, path, 0), NB_OK);
 	json_t *experiments = json_object_get(notebook.root, "experiments");
@@ -163,7 +166,7 @@ TEST(results_of_nothing_are_refused)
 	ck_assert_int_eq(nb_results_add_failure(results, "tdb", "killed"), NB_OK);
 	begin(NULL);
 	ck_assert_int_eq(nb_results_append_notebook(results, path), NB_ERR_USAGE);
-	end(); /* no file was made */
+	end(); /* no file was created */
 	ck_assert_int_eq(nb_results_append_notebook(results, "/nowhere/nb.json"), NB_FAIL);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "/nowhere/nb.json"));
 	nb_results_delete(results);

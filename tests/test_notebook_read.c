@@ -4,7 +4,7 @@
 #include "report/notebook.h"
 #include "unit.h"
 
-/** The text before the end that was found, and a mark there. */
+/** notebook_end() finds the end right after the text `before`. NULL: it finds none. */
 static void
 assert_end(const char *text, const char *name, const char *before)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each note appears if its reason is there, and only then. An example begins with a result that
- * has only the two notes of every run, and changes what its note looks at.
+ * Each note appears if and only if its condition holds. An example starts with a result that
+ * has only the two notes of every run, and changes the members that its note checks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 static struct nb_result result;
 static struct job_result_group group;
 
-/** A good minute of operations on a quiet machine of four CPUs, read back and settled. */
+/** A good run of a minute on a quiet machine with four CPUs, read back and settled. */
 static void
 begin(uint32_t verb)
 {
@@ -52,7 +52,7 @@ begin(uint32_t verb)
 			.span_ns = 1000000000}};
 	ck_assert_int_eq(nb_histogram_new(&result.measured.service), NB_OK);
 	ck_assert_int_eq(nb_histogram_new(&result.response), NB_OK);
-	for (int i = 0; i < 100000; i++) /* as many as p99.99 takes */
+	for (int i = 0; i < 100000; i++) /* as many as p99.99 needs */
 		nb_histogram_add(result.measured.service, 5000);
 }
 
@@ -82,7 +82,7 @@ find_kind(const char *id)
 	return kind;
 }
 
-/** The text of the note; NULL: there is none. Makes the notes anew. */
+/** Make the notes again. Returns the text of the note; NULL if it is absent. */
 static const char *
 note(const char *id)
 {
@@ -99,7 +99,7 @@ note(const char *id)
 	return found;
 }
 
-/** `wanted`: how the note begins; NULL: it is not there. */
+/** `wanted`: the beginning of the note; NULL: the note is absent. */
 static void
 check(const char *id, const char *wanted, size_t line)
 {
@@ -113,7 +113,7 @@ check(const char *id, const char *wanted, size_t line)
 
 /* ---- examples ---- */
 
-/** A member of the result or of its group, and the value that it gets. */
+/** A member of the result or of its group, and its new value. */
 struct change {
 	void *at;
 	size_t size; /* 0: a text */
@@ -143,7 +143,7 @@ apply(const struct change *change)
 	uint64_t count = change->value < 0 ? 0 : (uint64_t)change->value;
 	if (change->is_real)
 		memcpy(change->at, &change->value, change->size);
-	else if (change->size > 0) /* little-endian, as all machines that this is built for */
+	else if (change->size > 0) /* little-endian, as on all supported machines */
 		memcpy(change->at, &count, change->size);
 	else
 		strcpy(change->at, change->text);
@@ -153,7 +153,7 @@ enum {
 	PUT = NB_VERB_PUT,
 	GET = NB_VERB_GET,
 	DELETE = NB_VERB_DELETE,
-	JOB = 16 /* beside a verb: of a job */
+	JOB = 16 /* added to a verb: a job */
 };
 #define GIB(count) ((double)(count) * (1 << 30))
 #define DID(member, to) IS(measured.member, to)
@@ -170,9 +170,9 @@ enum {
 		IS(measured.residency_##when.is_known, 1)
 
 static const struct example {
-	uint32_t what; /* PUT, GET, DELETE */
+	uint32_t what; /* PUT, GET or DELETE, and JOB */
 	const char *id;
-	const char *text; /* how the note begins; NULL: it is not there */
+	const char *text; /* beginning of the note; NULL: it is absent */
 	struct change changes[10];
 } examples[] = {
 	{GET, "closed-loop", NULL, {IS(is_paced, 1)}},
@@ -183,7 +183,7 @@ static const struct example {
 	{GET, "short", "short: 1.000 seconds show no background work; raise --duration",
 		{DID(wall_ns, 999999999), IS(is_bound_by_time, 1)}},
 	{GET, "short", NULL, {DID(wall_ns, 1000000000)}},
-	/* the data is of 116 GiB */
+	/* 116 GiB of data */
 	{PUT, "small-data",
 		"data of 116GiB in memory of 64GiB: the page cache takes the writes",
 		{MEMORY(64)}},
@@ -194,7 +194,7 @@ static const struct example {
 	{GET, "small-data", "data of 116GiB in memory of 64GiB: the run began cold, but",
 		{MEMORY(64), DID(cold, COLD_FILES)}},
 	{GET, "small-data", NULL, {MEMORY(64), VOLATILE}},
-	/* a delete does not know the size of values */
+	/* a delete does not know the value size */
 	{DELETE, "small-data", "data of 116GiB in memory of 64GiB: the page cache takes",
 		{MEMORY(64), IS(workload.value_size, 1)}},
 	{DELETE, "small-data", NULL, {MEMORY(64), DID(had_bytes, GIB(129))}},
@@ -231,7 +231,7 @@ static const struct example {
 		{DID(has_read_back, 0), DID(findings.verified, 0)}},
 	{DELETE, "unverified", "the run ended before all of the sample was read back",
 		{DID(has_read_back, 0)}},
-	{GET, "unverified", NULL, {DID(has_read_back, 0)}}, /* verified as it goes */
+	{GET, "unverified", NULL, {DID(has_read_back, 0)}}, /* gets verify during the run */
 	{GET, "short-values", "values of 15 bytes are too short for a checksum",
 		{IS(workload.value_size, 15)}},
 	{DELETE, "short-values", NULL, {IS(workload.value_size, 15)}},
@@ -246,7 +246,7 @@ static const struct example {
 	{PUT, "not-settled", "not settled, as requested", {IS(settle, NB_RUN_SETTLE_NONE)}},
 	{PUT, "not-settled", NULL, {IS(settle, NB_RUN_SETTLE_NONE), VOLATILE}},
 	{GET, "not-settled", NULL, {DID(settled, NB_RUN_SETTLE_NONE)}},
-	{PUT, "not-settled", NULL, /* the flush failed, or never came */
+	{PUT, "not-settled", NULL, /* the flush failed or was not reached */
 		{DID(settled, NB_RUN_SETTLE_NONE), DID(has_settled, 0)}},
 	{PUT, "virtual-machine", "virtual machine (KVM)", {SAYS(sysinfo.hypervisor, "KVM")}},
 	{GET, "container", "container (docker): ", {SAYS(environment.container, "docker")}},
@@ -260,20 +260,20 @@ static const struct example {
 		{DID(clock_drift, 0.0123), DID(slept_ns, 999999)}},
 	{PUT, "clock-drift", "the machine slept for 5s during the run",
 		{DID(clock_drift, 0.0123), DID(slept_ns, 5e9)}},
-	/* of 240 s of CPU time */
+	/* out of 240 s of CPU time */
 	{PUT, "steal", NULL, {USAGE(steal_ns, 4.7e9)}},
 	{PUT, "steal", "noisy neighbours: the hypervisor withheld 10.0 % of the CPU time",
 		{USAGE(steal_ns, 24e9)}},
 	{PUT, "other-processes", NULL,
 		{USAGE(user_ns, 60e9), USAGE(system_ns, 60e9), USAGE(busy_ns, 124.7e9)}},
-	/* a warm-up of 59 s is part of the usage; the process has only one of the CPUs */
+	/* the usage includes a warm-up of 59 s; the process may use only one CPU */
 	{PUT, "other-processes", "other processes used 25.0 % of the machine's CPU time",
 		{USAGE(user_ns, 60e9), USAGE(system_ns, 60e9), USAGE(busy_ns, 180e9),
 			DID(wall_ns, 1e9), IS(sysinfo.cpus, 1)}},
 	{PUT, "other-processes", NULL, {USAGE(busy_ns, 180e9), IS(sysinfo.machine_cpus, 0)}},
 	{PUT, "other-processes", NULL, {USAGE(busy_ns, 180e9), IS(is_of_processes, 1)}},
 	{PUT, "other-processes", NULL, {USAGE(user_ns, 60e9)}},
-	/* ticks of 10 ms: three prove nothing, nor do many in 199 ms */
+	/* with clock ticks of 10 ms, three are not significant, nor are many in 199 ms */
 	{PUT, "other-processes", NULL, {DID(usage_ns, 2e8), USAGE(busy_ns, 30000000)}},
 	{PUT, "other-processes", NULL, {DID(usage_ns, 199999999), USAGE(busy_ns, 9e8)}},
 	{PUT, "steal", NULL, {DID(usage_ns, 199999999), USAGE(steal_ns, 9e8)}},
@@ -362,7 +362,7 @@ static const struct example {
 	{GET, "throttled", "the CPU quota of the cgroup stopped threads for 1.2s",
 		{USED(throttled_ns, 1.2e9), KNOWN(CGROUP)}},
 	{GET, "throttled", NULL, {KNOWN(CGROUP)}},
-	/* of 60 s, two threads, four CPUs */
+	/* 60 s, two threads, four CPUs */
 	{GET, "pressure-cpu", NULL, {USED(pressure_cpu_ns, 6e9)}},
 	{GET, "pressure-cpu",
 		"tasks waited for a CPU 10.0 % of the time, although there are 4 for 2 threads",
@@ -373,7 +373,7 @@ static const struct example {
 	{GET, "pressure-memory", "tasks waited for memory 2.0 % of the time",
 		{USED(pressure_memory_ns, 1.2e9), KNOWN(PRESSURE), IS(threads, 5)}},
 	{GET, "pressure-memory", NULL, {USED(pressure_memory_ns, 6e8), KNOWN(PRESSURE)}},
-	{GET, "pressure-memory", NULL, /* too short to tell */
+	{GET, "pressure-memory", NULL, /* the run is too short */
 		{USED(pressure_memory_ns, 1.2e9), KNOWN(PRESSURE), DID(usage_ns, 99999999)}},
 	/* groups of jobs */
 	{JOB | GET, "queue",
@@ -385,7 +385,7 @@ static const struct example {
 		{OF_GROUP(speed, 1), OF_GROUP(is_paced, 1), GROUP_DID(lag_ns, 5e8)}},
 	{JOB | GET, "queue", NULL, {OF_GROUP(is_paced, 1)}},
 	{GET, "queue", NULL, {OF_GROUP(is_paced, 1), GROUP_DID(lag_ns, 5e8)}},
-	{JOB | GET, "waits", NULL, {GROUP_DID(waited_ns, 2e7)}}, /* of two seconds */
+	{JOB | GET, "waits", NULL, {GROUP_DID(waited_ns, 2e7)}}, /* out of two seconds */
 	{JOB | GET, "waits",
 		"readers: threads waited 2.5 % of the time for other threads' inserts before they could read them; raise lag above 256",
 		{GROUP_DID(waited_ns, 5e7)}},
@@ -397,7 +397,7 @@ static const struct example {
 		"readers: nothing was measured: all of its 1000 operations began in the warm-up",
 		{GROUP_DID(ops, 0)}},
 	{JOB | GET, "nothing-measured", NULL, {GROUP_DID(ops, 0), GROUP_DID(done, 0)}},
-	/* reads of a job that writes as well */
+	/* reads of a job that also writes */
 	{JOB | DELETE, "misses", NULL,
 		{GROUP_DID(kinds[NB_OP_READ].ops, 1000),
 			GROUP_DID(kinds[NB_OP_READ].answers[NB_NOT_FOUND], 500)}},
@@ -407,7 +407,7 @@ static const struct example {
 	{JOB | DELETE, "misses", NULL,
 		{GROUP_DID(kinds[NB_OP_READ].ops, 1000),
 			GROUP_DID(kinds[NB_OP_READ].answers[NB_NOT_FOUND], 501), SYNTHETIC}},
-	{JOB | GET, "misses", NULL, /* has the note of the whole run */
+	{JOB | GET, "misses", NULL, /* covered by the note of the whole run */
 		{GROUP_DID(kinds[NB_OP_READ].ops, 10),
 			GROUP_DID(kinds[NB_OP_READ].answers[NB_NOT_FOUND], 10)}},
 	{JOB | GET, "foreign-values",
@@ -450,7 +450,7 @@ TEST(good_run_has_the_two_notes_of_every_run)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
 		begin(verb);
-		/* built by gcc or clang alone it is a debug build, and mininb reports that */
+		/* gcc or clang without optimisation gives a debug build, which mininb notes */
 		size_t own = note("build") != NULL;
 		ck_assert_str_eq(result.notes[0].id, "closed-loop");
 		ck_assert_str_eq(result.notes[1].id, "one-run");
@@ -546,7 +546,7 @@ TEST(percentile_without_samples_enough_is_noted)
 		{999, "999 operations are too few for p99, which needs 1000"},
 		{9999, "9999 operations are too few for p99.9, which needs 10000"},
 		{99999, "99999 operations are too few for p99.99, which needs 100000"},
-		{0, NULL}, /* of nothing there is nothing to say */
+		{0, NULL}, /* nothing happened, so no note */
 	};
 	begin(NB_VERB_GET);
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
@@ -605,13 +605,15 @@ TEST(ordered_keys_with_gaps_have_their_own_reason)
 
 enum { PULSES = 151 };
 
-/** Three seconds of pulses of 20 ms, a third each with so many operations in a pulse. */
+/**
+ * Three seconds of pulses of 20 ms, with a given number of operations per pulse in each third.
+ */
 static struct pulses
 pulses_of(uint32_t *ops, uint32_t first, uint32_t middle, uint32_t last)
 {
 	for (int i = 0; i < PULSES; i++)
 		ops[i] = i < 50 ? first : i < 100 ? middle : last;
-	ops[PULSES - 1] = 0; /* in which the run ended */
+	ops[PULSES - 1] = 0; /* the run ended in this pulse */
 	return (struct pulses){.pulse_ns = 20000000, .ops = ops, .count = PULSES};
 }
 
@@ -625,7 +627,7 @@ TEST(rate_that_still_changes_is_noted)
 			"not steady: the rate rose by 10 % from the middle third of the time to the last third; raise --count"},
 		{1, 1000, 1099, NULL}, {1000, 1000, 901, NULL},
 		{1000, 1000, 250, "not steady: the rate fell by 75 %"},
-		{39, 39, 20, NULL}}; /* too few to tell that from chance */
+		{39, 39, 20, NULL}}; /* too few to be significant */
 	uint32_t ops[PULSES], steady[PULSES];
 	struct pulses pulses[] = {pulses_of(ops, 1, 1, 1), pulses_of(steady, 500, 500, 500)};
 	begin(NB_VERB_PUT);
@@ -638,7 +640,7 @@ TEST(rate_that_still_changes_is_noted)
 	result.is_paced = true; /* the rate is the requested one */
 	check("drift", NULL, 100);
 	result.is_paced = false;
-	pulses[0].pulse_ns = 6666666; /* all in less than a second */
+	pulses[0].pulse_ns = 6666666; /* less than a second in all */
 	check("drift", NULL, 101);
 	end();
 }
@@ -653,7 +655,7 @@ TEST(warm_up_need_not_be_steady)
 	begin(NB_VERB_PUT);
 	for (int i = 0; i < 50; i++)
 		ops[100 + i] = 2000 + (uint32_t)i;
-	pulses.pulse_ns = 21000000; /* 50 of them are more than a second */
+	pulses.pulse_ns = 21000000; /* 50 pulses take more than a second */
 	samples[0].end_ns = 99 * pulses.pulse_ns + 1;
 	result.measured.series = (struct series){.pulses = &pulses, .pulses_count = 1};
 	result.is_bound_by_time = true;

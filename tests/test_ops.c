@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 
-#define XXH_NO_INLINE_HINTS 1 /* at -Og, GCC 14 cannot inline all that it is told to */
+#define XXH_NO_INLINE_HINTS 1 /* at -Og, GCC 14 cannot inline every function that demands it */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "ops_rig.h"
 
-/** Copy of an operation's bytes, all that decides it. */
+/** Copy all bytes of an operation that determine it. */
 static void
 append_op(const struct ops_op *op, void *arg)
 {
@@ -61,7 +61,7 @@ TEST(operation_is_the_same_whatever_was_made_before)
 	}
 }
 
-/* All kinds are rare in this mix: see the second law of ops_spec.c. */
+/* All kinds are rare in this mix: see the second distribution rule of ops_spec.c. */
 TEST(stream_of_every_kind_stays_the_same)
 {
 	static const uint64_t expected[] = {
@@ -145,7 +145,9 @@ TEST(values_are_those_of_their_keys_and_versions)
 	}
 }
 
-/** Operation i of a spec is made in strata; another maker, from and to anywhere, makes it too. */
+/**
+ * A maker that goes by strata and one that starts and ends anywhere make the same operations.
+ */
 static void
 compare_makers(const struct ops_spec *spec, uint64_t from, uint64_t until)
 {

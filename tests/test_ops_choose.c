@@ -3,7 +3,10 @@
 
 #include "ops_rig.h"
 
-/** The stratum in which an insert makes that record; UINT64_MAX: no insert of this group does. */
+/**
+ * The stratum in which an insert makes the record. UINT64_MAX: no insert of this group makes
+ * it.
+ */
 static uint64_t
 inserter_stratum(const struct ops_spec *spec, uint64_t number)
 {
@@ -14,7 +17,10 @@ inserter_stratum(const struct ops_spec *spec, uint64_t number)
 			return UINT64_MAX;
 		k = (number - spec->job->records) / spec->streams;
 	}
-	/* The k-th, from 0 on, is the last insert of the first n operations; n is near this. */
+	/*
+	 * Among the first n operations, the last insert has index k, from 0; n is near this
+	 * value.
+	 */
 	uint64_t stratum = (uint64_t)((uint128)k * spec->weight_sum / weight) / OPS_STRATUM;
 	while (stratum > 0 && ops_count_before(spec, NB_OP_INSERT, stratum * OPS_STRATUM) > k)
 		stratum--;
@@ -23,12 +29,11 @@ inserter_stratum(const struct ops_spec *spec, uint64_t number)
 	return stratum;
 }
 
-/** What the reads of a run go to. */
+/** The records that the reads of a run choose. */
 struct reads {
-	double all, top,
-		fresh; /* in all, of the ten hottest records, of records that it made */
-	uint64_t fresh_distinct; /* how many of those that it made it reads */
-	uint64_t hottest;        /* number of a record */
+	double all, top, fresh;  /* all, of the ten hottest records, of inserted records */
+	uint64_t fresh_distinct; /* number of different inserted records that it reads */
+	uint64_t hottest;        /* number of the hottest record */
 };
 
 static void
@@ -73,7 +78,7 @@ reads_of(uint32_t records, uint32_t count, uint32_t inserts, uint32_t reads, uin
 	return sum;
 }
 
-/** Standard deviations between two shares of draws. */
+/** The difference between two shares of draws, in standard deviations. */
 static double
 apart(double hits, double draws, double other_hits, double other_draws)
 {
@@ -84,14 +89,15 @@ apart(double hits, double draws, double other_hits, double other_draws)
 }
 
 /**
- * Files that YCSB made, of 10000 operations on 100000 records: 10w-rw-100-0-run.txt and so
- * on, of the project that fptree-220w.ini names. Its third one has a hottest record that the
- * run inserts. Within 3 standard deviations of the difference of two binomials.
+ * Compare with files made by YCSB, with 10000 operations on 100000 records:
+ * 10w-rw-100-0-run.txt and others, of the project that fptree-220w.ini names. In the third
+ * file, the run inserts the hottest record. The limit is 3 standard deviations of the
+ * difference of two binomials.
  */
 TEST(zipfian_ycsb_reads_like_files_of_ycsb)
 {
 	static const struct {
-		uint32_t inserts, reads; /* that YCSB was asked for */
+		uint32_t inserts, reads; /* requested from YCSB */
 		struct reads reads_of;
 	} files[] = {{0, 100, {10000, 1199, 0, 0, 42439}},
 		{50, 50, {4898, 609, 129, 103, 94428}}, {25, 75, {7512, 850, 347, 68, 100335}},
@@ -111,9 +117,9 @@ TEST(zipfian_ycsb_reads_like_files_of_ycsb)
 }
 
 /**
- * Of fptree-220w. The expected numbers are those of a model of YCSB's generator apart from
- * this code: the probability of each rank, summed up by the record that its hash modulo
- * 2550905 gives, over the records that are there at each read. Within 3 standard deviations.
+ * fptree-220w. A model of YCSB's generator, independent of this code, gives the expected
+ * numbers. It adds the probability of each rank to the record that the rank's hash modulo
+ * 2550905 gives, over the records that exist at each read. The limit is 3 standard deviations.
  */
 TEST(zipfian_ycsb_keeps_its_skew_while_records_are_added)
 {
@@ -127,7 +133,7 @@ TEST(zipfian_ycsb_keeps_its_skew_while_records_are_added)
 		(double)ours.fresh_distinct, fresh_distinct, 3 * sqrt(fresh_distinct));
 }
 
-/** YCSB draws here until it has one of 2 records among 2 * 10^18. */
+/** YCSB would redraw here until it gets one of 2 records among 2 * 10^18. */
 TEST(zipfian_ycsb_does_not_draw_for_ever)
 {
 	struct fixture f;
@@ -144,7 +150,7 @@ TEST(zipfian_ycsb_does_not_draw_for_ever)
 	tear_down(&f);
 }
 
-/** Not all of one kind first: within strata the order is random. */
+/** The order within strata is random: the kinds do not come one after the other. */
 TEST(order_within_strata_is_mixed)
 {
 	struct fixture f;
@@ -159,7 +165,10 @@ TEST(order_within_strata_is_mixed)
 		for (uint32_t j = 0; j < OPS_STRATUM; j++)
 			at[j] += kinds[j] == NB_OP_READ;
 	}
-	/* binomial(4096, 1/2): sd 32; 6 sd at 64 places */
+	/*
+	 * binomial(4096, 1/2) has a standard deviation of 32; the limit at 64 places is 6 of
+	 * them
+	 */
 	for (uint32_t j = 0; j < OPS_STRATUM; j++)
 		ck_assert(at[j] > 2048 - 192 && at[j] < 2048 + 192);
 	tear_down(&f);
@@ -167,7 +176,7 @@ TEST(order_within_strata_is_mixed)
 
 struct inserts {
 	const struct ops_spec *spec;
-	uint64_t next; /* k */
+	uint64_t next; /* index of the next insert */
 };
 
 static void
@@ -215,7 +224,7 @@ TEST(loading_inserts_all_records_in_order)
 
 struct bounds {
 	const struct ops_spec *spec;
-	uint64_t newest; /* record that was chosen */
+	uint64_t newest; /* the newest record chosen so far */
 };
 
 static void
@@ -249,7 +258,9 @@ TEST(records_are_chosen_only_when_they_are_there)
 	struct bounds bounds = {.spec = &f.spec};
 	for (uint64_t s = 0; s < STRATA; s++)
 		each_op(&f.maker, s, check_bounds, &bounds);
-	/* 'latest' is real: of 640 inserts the last ones but for the lag were chosen */
+	/*
+	 * 'latest' really chooses the latest: of 640 inserts the last ones, except for the lag
+	 */
 	uint64_t last = ops_count_before(
 		&f.spec, NB_OP_INSERT, (STRATA - 1 - 256 / OPS_STRATUM) * OPS_STRATUM);
 	ck_assert_uint_ge(bounds.newest, ops_inserted_number(&f.spec, last - 10));
@@ -307,7 +318,10 @@ TEST(number_of_items_is_drawn_for_each_operation)
 	make_spec(&f, &f.group, 0, 1);
 	for (uint64_t s = 0; s < STRATA; s++)
 		each_op(&f.maker, s, note_items, &drawn);
-	/* uniform: sd 144; more than 7000 draws, so 10 are six sd of the mean */
+	/*
+	 * uniform: standard deviation 144; with more than 7000 draws, 10 is six times that of
+	 * the mean
+	 */
 	ck_assert_uint_gt(drawn.ops, 7000);
 	double mean = (double)drawn.items / (double)drawn.ops;
 	ck_assert(mean > 241 && mean < 261);
@@ -323,8 +337,8 @@ TEST(number_of_items_is_drawn_for_each_operation)
 enum { RANGES = 7, SPACE = 1500 };
 
 struct slices {
-	uint64_t ends[RANGES]; /* after the last record of each */
-	uint64_t all;          /* records that a whole round went to */
+	uint64_t ends[RANGES]; /* number after the last record of each range */
+	uint64_t all;          /* records visited in a whole round */
 	uint8_t seen[SPACE];
 };
 
@@ -396,20 +410,20 @@ TEST(a_private_range_is_gone_through_in_order)
 			each_op(&f.maker, turn * 3 + range, look_at_next, &next);
 		ck_assert_uint_eq(next, begin + 640);
 	}
-	/* the ranges are those of as many threads as there are in all */
+	/* the ranges depend on the total number of threads */
 	ops_spec_divide(&f.spec, 1922);
 	for (uint64_t s = 0; s < 1922; s++)
 		ck_assert(ops_writes(&f.spec, s * OPS_STRATUM + 5, s));
 	tear_down(&f);
 }
 
-/* ---- what another group has put, again ---- */
+/* ---- visiting records that another group has put ---- */
 
 enum { PUTTERS = 3, VISITS_MAX = 1000 };
 
 struct visits {
 	uint64_t numbers[VISITS_MAX], count;
-	uint64_t limit; /* of what the thread at hand has done */
+	uint64_t limit; /* number of operations that the current thread has executed */
 };
 
 static void
@@ -427,7 +441,7 @@ compare_numbers(const void *one, const void *other)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/** The first visits->limit operations of those threads, in the order of their strata. */
+/** Visit the first visits->limit operations of the threads, in the order of their strata. */
 static void
 visit_turns(struct ops_maker *maker, struct ops_turns turns, struct visits *visits)
 {
@@ -438,7 +452,7 @@ visit_turns(struct ops_maker *maker, struct ops_turns turns, struct visits *visi
 	}
 }
 
-/** done[t]: operations of thread t of those that `did` them. */
+/** done[t]: number of operations that thread t of `did` has executed. */
 static void
 check_again(struct fixture *f, const uint64_t done[PUTTERS], struct ops_turns did,
 	struct ops_turns visit)
@@ -499,7 +513,7 @@ TEST(what_was_put_is_visited_again_each_put_once)
 			}
 }
 
-/** Operation j of a block is made where another one was: nothing of that may be left. */
+/** An operation in a block overwrites an earlier one, of which nothing may remain. */
 static void
 check_length(const struct ops_op *op, void *arg)
 {
@@ -523,7 +537,7 @@ TEST(only_scans_have_a_length)
 	}
 }
 
-/** What an operation does to its record, into a stream of text. */
+/** Print the effect of an operation on its record to a stream. */
 static void
 print_addition(const struct ops_op *op, void *arg)
 {
@@ -557,7 +571,9 @@ additions_of(uint32_t kind, uint32_t distribution)
 	return text;
 }
 
-/** `add` is made by code of its own: its stream is that of any kind with this step. */
+/**
+ * Separate code makes the kind `add`. Its operations equal those of any kind with this step.
+ */
 TEST(add_goes_where_a_kind_of_one_addition_goes)
 {
 	for (uint32_t distribution = 0; distribution < NB_DIST_KINDS; distribution++) {

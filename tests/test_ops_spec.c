@@ -35,7 +35,10 @@ TEST(mix_is_exact_at_every_stratum)
 	tear_down(&f);
 }
 
-/** Each sum of shares was rounded by itself, so a count could go down from stratum to stratum. */
+/**
+ * Counts must not decrease from stratum to stratum, as they would if each sum of shares were
+ * rounded separately.
+ */
 TEST(rare_kinds_are_counted_as_they_are_made)
 {
 	struct fixture f;
@@ -86,7 +89,7 @@ TEST(versions_tell_their_operation)
 				&f.spec, version, versions, i + 100000, &found));
 			ck_assert_uint_eq(found, i);
 		}
-		/* a wide version tells the operation from far away, too */
+		/* a wide version also identifies an operation far away */
 		ck_assert(ops_version_index(
 			&f.spec, ops_version(&f.spec, i), VALUE_VERSIONS, 7, &found));
 		ck_assert_uint_eq(found, i);
@@ -124,10 +127,10 @@ TEST(digest_names_all_that_decides_the_stream)
 	f.group.item_sizes.min = 2;
 	ck_assert_uint_ne(digest_of(&f), drawn);
 	f.group.item_sizes = (struct nb_sizes){0};
-	f.group.threads = 8; /* not of the stream */
+	f.group.threads = 8; /* does not affect the stream */
 	f.group.duration_ns = 5;
 	ck_assert_uint_eq(digest_of(&f), first);
-	f.group.key_range = NB_RANGE_PRIVATE; /* then they are */
+	f.group.key_range = NB_RANGE_PRIVATE; /* now it does */
 	uint64_t of_8 = digest_of(&f);
 	ck_assert_uint_ne(of_8, first);
 	f.group.threads = 7;
@@ -153,7 +156,7 @@ TEST(digest_names_all_that_decides_the_stream)
 	tear_down(&f);
 }
 
-/* ---- the sample that is verified ---- */
+/* ---- the verified sample ---- */
 
 static uint64_t
 count_samples(uint64_t begin, uint64_t end, double rate)
@@ -195,7 +198,10 @@ TEST(a_larger_rate_takes_the_same_ones_and_more)
 			is_sampled(i, sample_threshold(0.2)));
 }
 
-/* Every stretch of 1000 and every residue of small moduli has its share of a tenth. */
+/*
+ * The sample has a tenth of each range of 1000 numbers and of each residue modulo small
+ * numbers.
+ */
 TEST(the_sample_is_in_step_with_nothing)
 {
 	uint64_t threshold = sample_threshold(0.1);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options of engines, of the plugin `every_option` in tests/refused: what is
- * typed is converted, and what is wrong is told with the option's name and what
- * would be right.
+ * Options of engines, with the plugin `every_option` of tests/refused. Typed values are
+ * converted. A wrong one gives an error with the option's name and the allowed values.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,14 +66,14 @@ TEST(typed_values_replace_defaults)
 	const char *const texts[] = {"sync=yes", "levels=20", "map_size=1GiB", "interval=2s",
 		"compression=zstd", "fill=1e-3", text, "label=x", "limit=10k"};
 	parse(texts, sizeof(texts) / sizeof(texts[0]));
-	memset(text, 'z', sizeof(text) - 1); /* the value is a copy: it lives until close */
+	memset(text, 'z', sizeof(text) - 1); /* the value is a copy that lives until close */
 	ck_assert_uint_eq(values[SYNC].u64, 1);
 	ck_assert_uint_eq(values[LEVELS].u64, 20);
 	ck_assert_uint_eq(values[MAP_SIZE].u64, 1u << 30);
 	ck_assert_uint_eq(values[INTERVAL].u64, 2000000000);
 	ck_assert_uint_eq(values[COMPRESSION].u64, 2);
 	ck_assert_double_eq(values[FILL].real, 0.001);
-	ck_assert_str_eq(values[DIR].text, "/tmp/a=b"); /* only the first '=' parts */
+	ck_assert_str_eq(values[DIR].text, "/tmp/a=b"); /* only the first '=' separates */
 	ck_assert_str_eq(values[LABEL].text, "x");
 	ck_assert_uint_eq(values[LIMIT].u64, 10000);
 	ck_assert_uint_eq(values[LABEL].is_set, 1);
@@ -98,15 +97,15 @@ TEST_EACH(what_is_allowed_is_taken, UNIT_COUNT(allowed))
 	parse(&allowed[_i], 1);
 }
 
-/* A wrong text and what must be said of it. */
+/* A wrong argument and the required parts of its error text. */
 static const struct {
 	const char *text;
 	const char *facts[4];
 } wrong[] = {
-	{"map_sise=1GiB", {"map_sise", "map_size"}}, /* names the nearest */
+	{"map_sise=1GiB", {"map_sise", "map_size"}}, /* the error names the nearest option */
 	{"comperssion=none", {"comperssion", "compression"}},
 	{"zzzzzzzzzzzz=1", {"zzzzzzzzzzzz"}},
-	{"level=3", {"'level'", "levels"}}, /* a beginning is not the name */
+	{"level=3", {"'level'", "levels"}}, /* a prefix is not the name */
 	{"sync", {"sync", "name=value"}},
 	{"", {"name=value"}},
 	{"=1", {"=1", "name=value"}},
@@ -122,7 +121,7 @@ static const struct {
 	{"limit=99999999999999999999", {"limit", "99999999999999999999"}},
 	{"map_size=1KiB", {"map_size", "1KiB", "64KiB"}},
 	{"map_size=lots", {"map_size", "lots"}},
-	{"interval=5", {"interval", "5"}}, /* needs its unit */
+	{"interval=5", {"interval", "5"}}, /* a time needs a unit */
 	{"compression=lz4", {"compression", "lz4", "none|snappy|zstd"}},
 	{"compression=snap", {"compression", "snap", "none|snappy|zstd"}},
 	{"compression=none|snappy", {"compression", "none|snappy|zstd"}},
@@ -135,7 +134,7 @@ static const struct {
 TEST_EACH(wrong_text_is_told_with_what_is_right, UNIT_COUNT(wrong))
 {
 	ck_assert_int_eq(nb_options_parse(&values, engine, &wrong[_i].text, 1), NB_ERR_USAGE);
-	ck_assert_ptr_null(values); /* a call that fails hands nothing out */
+	ck_assert_ptr_null(values); /* a failed call returns nothing */
 	const char *text = nb_error_text();
 	for (size_t i = 0; i < 4 && wrong[_i].facts[i] != NULL; i++)
 		ck_assert_msg(strstr(text, wrong[_i].facts[i]) != NULL,

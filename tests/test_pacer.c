@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What holds however busy the machine is: a wait never ends before its moment but for a
- * halt, and everything is counted. How late it ends is measured and not asserted.
+ * Properties that hold on any busy machine: a wait never ends early without a halt, and every
+ * wait is counted. The tests measure lateness but do not check it.
  */
 #include "run/pacer.h"
 
@@ -67,15 +67,14 @@ TEST(each_way_waits_as_its_name_says)
 		{PACER_AUTO, true, true, true},
 		{PACER_AUTO, false, true, false},
 		{PACER_SPIN, true, false, true},
-		{PACER_SPIN, false, false, true}, /* who asks for it has it */
+		{PACER_SPIN, false, false, true}, /* an explicit request wins */
 		{PACER_SLEEP, true, true, false},
 		{PACER_SLEEP, false, true, false},
 	};
 	for (size_t i = 0; i < COUNT_OF(ways); i++) {
 		create(ways[i].how, ways[i].may_spin, NB_CLOCK_AUTO);
-		pacer.slack_ns =
-			PACER_SLACK_MAX_NS; /* time enough to see what it is spent with */
-		/* a thread that is kept from its CPU may find no time for either */
+		pacer.slack_ns = PACER_SLACK_MAX_NS; /* enough time to observe both */
+		/* a thread that does not get its CPU may do neither */
 		while (pacer.waits < 3 || (ways[i].is_sleeping && pacer.sleeps == 0) ||
 			(ways[i].is_spinning && pacer.spins == 0))
 			pacer_wait(&pacer, due_in(5000000), &halt);
@@ -127,7 +126,7 @@ TEST(a_halt_ends_a_wait_for_ever)
 		create(hows[i], true, NB_CLOCK_AUTO);
 		pthread_t thread;
 		ck_assert_int_eq(pthread_create(&thread, NULL, halt_soon, NULL), 0);
-		uint64_t went_on = pacer_wait(&pacer, UINT64_MAX, &halt); /* or never ends */
+		uint64_t went_on = pacer_wait(&pacer, UINT64_MAX, &halt); /* or blocks */
 		ck_assert_uint_lt(went_on, UINT64_MAX);
 		ck_assert_int_eq(__atomic_load_n(&halt, __ATOMIC_RELAXED), 1);
 		ck_assert_uint_eq(nb_histogram_count(&pacer.lateness), 0);
@@ -151,7 +150,7 @@ TEST(there_is_time_for_housekeeping_in_long_waits_only)
 		while (pacer.waits < 20)
 			pacer_wait(&pacer, due_in(PACER_IDLE_NS - 100), &halt);
 		ck_assert_uint_eq(calls, 0);
-		while (calls < 3) /* or the test runs out of time */
+		while (calls < 3) /* or the test times out */
 			pacer_wait(&pacer, due_in(2000000), &halt);
 	}
 }
@@ -193,7 +192,7 @@ TEST(signals_do_not_cut_a_wait_short)
 
 TEST(a_clock_that_is_wrong_makes_no_wait_too_short)
 {
-	/* ticks that are said to take twice and half as long as they do */
+	/* clocks that claim ticks twice and half as long as they are */
 	static const uint64_t wrong[] = {UINT64_C(1) << 33, UINT64_C(1) << 31};
 	for (size_t i = 0; i < COUNT_OF(wrong) * COUNT_OF(hows); i++) {
 		struct clock clock = {
@@ -205,12 +204,15 @@ TEST(a_clock_that_is_wrong_makes_no_wait_too_short)
 	}
 }
 
-/** Oversleeps drawn from an exponential law; how many of `count` were beyond the slack. */
+/**
+ * Learn oversleeps of an exponential distribution. Returns how many of `count` exceeded the
+ * slack.
+ */
 static uint64_t
 learn_from(double mean_ns, uint64_t count, struct rng *rng)
 {
 	uint64_t beyond = 0;
-	bool is_bounded = true; /* an assertion for each would take longer than all the rest */
+	bool is_bounded = true; /* an assertion per sleep would take most of the time */
 	for (uint64_t i = 0; i < count; i++) {
 		double uniform = ((double)(rng_next(rng) >> 11) + 1) * 0x1p-53;
 		uint64_t oversleep = (uint64_t)(-log(uniform) * mean_ns);
@@ -230,8 +232,8 @@ TEST(the_slack_settles_where_one_sleep_in_900_is_late)
 	rng_create(&rng, 1);
 	create(PACER_AUTO, true, NB_CLOCK_MONOTONIC);
 	for (size_t i = 0; i < COUNT_OF(means_ns); i++) {
-		learn_from(means_ns[i], 100000, &rng); /* also from one state to another */
-		/* 1121 expected; the spread of a Poisson count would be 33 */
+		learn_from(means_ns[i], 100000, &rng); /* adapts from the previous mean */
+		/* 1121 expected; a Poisson count would have a standard deviation of 33 */
 		uint64_t beyond = learn_from(means_ns[i], 1000000, &rng);
 		ck_assert_uint_ge(beyond, 1000);
 		ck_assert_uint_le(beyond, 1250);
@@ -258,7 +260,7 @@ TEST(a_slack_too_long_to_sleep_in_is_forgotten)
 	while (pacer.waits < 1000)
 		pacer_wait(&pacer, due_in(2000), &halt);
 	ck_assert_uint_eq(pacer.sleeps, 0);
-	/* (1 - 1/40000) ^ 1000 = 0.9753; whole ns make it up to 1000 more */
+	/* (1 - 1/40000) ^ 1000 = 0.9753; rounding to whole ns adds at most 1000 */
 	ck_assert_double_eq_tol((double)pacer.slack_ns, (double)before * 0.9753, 1000);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The HTML page as C writes it: data, a text report and scripts in one file, whatever the results. */
+/*
+ * The HTML page as C writes it: data, a text report and scripts in one file, for any results.
+ */
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +42,7 @@ count_of(const char *text, const char *what)
 	return count;
 }
 
-/** What stands between two texts; to be freed. NULL: the first is not there. */
+/** The text between two texts; free it. NULL: the first is missing. */
 static char *
 between(const char *first, const char *last)
 {
@@ -53,7 +55,7 @@ between(const char *first, const char *last)
 	return strndup(begin, (size_t)(end - begin));
 }
 
-/** A block of data as it was before it was escaped. NULL: it is not there. */
+/** A block of data, unescaped. NULL: it is missing. */
 static char *
 block(const char *id)
 {
@@ -93,7 +95,7 @@ assert_block(const char *id, char *wanted)
 	free(wanted);
 }
 
-/** What compare --format=json prints of these. */
+/** The output of compare --format=json for these results. */
 static char *
 compared(const struct nb_compare_input *inputs, size_t count)
 {
@@ -254,9 +256,9 @@ TEST(without_scripts_it_is_the_text_report)
 	free(text);
 }
 
-/* ---- the frame ---- */
+/* ---- the page without data ---- */
 
-/** Everything but data, the text report and comments. */
+/** The page without data, the text report and comments. */
 static char *
 frame(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text from elsewhere stays text in HTML, whatever bytes it has. */
+/* Foreign text stays text in HTML, whatever bytes it contains. */
 #include "report/page.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ TEST(text_ends_no_element_and_no_attribute)
 	assert_written("&lt;", "&amp;lt;");
 }
 
-/* The first are the examples of the Unicode standard, table 3-8, and of RFC 3629. */
+/* The first examples come from the Unicode standard, table 3-8, and from RFC 3629. */
 TEST(bytes_that_are_no_characters_are_replaced)
 {
 	static const struct {
@@ -55,7 +55,7 @@ TEST(bytes_that_are_no_characters_are_replaced)
 			BAD "evil"}, /* RIGHT-TO-LEFT OVERRIDE */
 		{"a\x01\x1B[31mb", "a" BAD BAD "[31mb"}, {"a\tb\nc", "a\tb\nc"},
 		{"\xC2\x85", BAD},     /* a control character, NEXT LINE */
-		{"\xEF\xBF\xBE", BAD}, /* U+FFFE is no character */
+		{"\xEF\xBF\xBE", BAD}, /* U+FFFE is not a character */
 	};
 	for (size_t i = 0; i < COUNT_OF(cases); i++)
 		assert_written(cases[i].text, cases[i].wanted);

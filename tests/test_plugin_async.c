@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * plugins/common/async.h on an engine of a few keys that keeps a number for each: the answers
- * are those of the same requests one after the other.
+ * plugins/common/async.h with an engine that stores a number for each of a few keys.
+ * Asynchronous requests give the same answers as the same requests one after the other.
  */
 #include "../plugins/common/async.h"
 #include "base/rng.h"
@@ -80,7 +80,7 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 	return NB_OK;
 }
 
-/* Steps of gets only. */
+/* All steps are gets. */
 static int
 execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
 {
@@ -97,14 +97,14 @@ static const struct nb_engine engine = {.get = get,
 	.merge = merge,
 	.execute = execute};
 
-/* --- requests beside the same ones made at once --- */
+/* --- requests compared with the same verbs one by one --- */
 
 static uint8_t keys[] = {0, 1, 2, 3, FAILS};
 static uint64_t numbers[REQUESTS];
 static struct nb_request requests[REQUESTS];
 static struct nb_step steps[REQUESTS], wanted_steps[REQUESTS];
 static struct nb_completion wanted[REQUESTS];
-static uint64_t wanted_number[REQUESTS]; /* of a get, or of the step of an execute */
+static uint64_t wanted_number[REQUESTS]; /* expected number of a get or of an execute's step */
 
 static uint64_t
 number_in(struct nb_slice value)
@@ -126,13 +126,13 @@ draw(struct rng *rng, size_t i)
 		.steps = &steps[i],
 		.step_count = 1,
 		.operand = i,
-		/* more than half of them gets */
+		/* more than half of the requests are gets */
 		.verb = rng_below(rng, 2) == 0 ? NB_REQ_GET
 					       : (uint32_t)rng_below(rng, NB_REQ_EXECUTE + 1)};
 	steps[i] = (struct nb_step){.verb = NB_STEP_GET, .key = requests[i].key};
 }
 
-/* What the request answers by itself, after all before it. */
+/* Compute the answer of a request that is executed alone, after all earlier ones. */
 static void
 perform(struct nb_session *model, size_t i)
 {
@@ -172,7 +172,7 @@ is_wanted(const struct nb_completion *done)
 		ck_assert_uint_eq(number_in(value), wanted_number[i]);
 }
 
-/* Whatever is submitted and reaped at once: rooms are drawn, too. */
+/* For any sizes of submit and reap, which are random. */
 TEST_EACH(requests_answer_as_they_would_one_after_the_other, 20)
 {
 	struct nb_session session = {0}, model = {0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * plugins/memory: what the contract suite does not ask of every engine, because `memory` is the
- * reference: the answers of each step, phantoms, write skew, old versions that are freed.
+ * plugins/memory: properties that the contract suite does not check for every engine, because
+ * `memory` is its reference: the answer of each step, phantoms, write skew, the release of old
+ * versions.
  */
 #include <mininb/mininb.h>
 
@@ -62,7 +63,7 @@ reads(struct nb_session *session, const char *key, const char *value)
 		memcmp(found.data, value, found.size) == 0;
 }
 
-/* The keys that a scan tells, one byte each, as a text. */
+/* The one-byte keys of a scan, as a string. */
 static const char *
 scanned(struct nb_session *session, uint32_t flags)
 {
@@ -99,7 +100,7 @@ TEST(each_step_answers_as_its_verb_and_sees_those_before_it)
 	ck_assert_int_eq(engine->execute(one, steps, 8, NB_EXEC_ATOMIC), NB_OK);
 	for (size_t i = 0; i < 8; i++)
 		ck_assert_int_eq(steps[i].answer, answers[i]);
-	ck_assert_mem_eq(steps[1].value.data, "1", 1); /* both loans stand side by side */
+	ck_assert_mem_eq(steps[1].value.data, "1", 1); /* both loans are valid together */
 	ck_assert_mem_eq(steps[6].value.data, "3", 1);
 	ck_assert(reads(two, "a", "3"));
 	tear_down();
@@ -217,7 +218,7 @@ TEST_EACH(a_phantom_in_a_scanned_range_is_a_conflict, 2)
 	ck_assert_int_eq(engine->begin(one, 0), NB_OK);
 	ck_assert_str_eq(scanned(one, _i == 0 ? 0 : NB_SCAN_BACKWARD), "a");
 	put(two, "c", "1");
-	ck_assert_int_eq(engine->del(two, TEXT("c")), NB_OK); /* came and went */
+	ck_assert_int_eq(engine->del(two, TEXT("c")), NB_OK); /* inserted and deleted again */
 	put(one, "z", "count of 1");
 	ck_assert_int_eq(engine->commit(one), NB_CONFLICT);
 	ck_assert_str_eq(scanned(one, 0), "a");
@@ -332,7 +333,7 @@ TEST(no_merge_is_lost)
 	tear_down();
 }
 
-/* A read and a write of two counters, again until it is committed. */
+/* Reads and writes two counters, and repeats until the commit succeeds. */
 static void
 transfer(struct nb_session *session)
 {
@@ -346,7 +347,7 @@ transfer(struct nb_session *session)
 			if (engine->get(session, (struct nb_slice){&"xy"[i], 1}, &value) ==
 				NB_OK)
 				memcpy(&numbers[i], value.data, sizeof(numbers[i]));
-		ck_assert_uint_eq(numbers[0], numbers[1]); /* one version of both */
+		ck_assert_uint_eq(numbers[0], numbers[1]); /* the same version */
 		for (int i = 0; i < 2; i++) {
 			numbers[i]++;
 			ck_assert_int_eq(engine->put(session, (struct nb_slice){&"xy"[i], 1},
@@ -420,6 +421,6 @@ TEST(session_close_ends_what_is_open)
 	ck_assert_int_eq(engine->scan_open(session, &args), NB_OK);
 	ck_assert_int_eq(engine->session_close(session), NB_OK);
 	ck_assert(reads(one, "a", "2"));
-	put(one, "a", "3"); /* frees the old version: a leak is seen with ASan */
+	put(one, "a", "3"); /* frees the old version; ASan would detect a leak */
 	tear_down();
 }

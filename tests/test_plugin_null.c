@@ -41,7 +41,9 @@ tear_down(void)
 	engine->close(db);
 }
 
-/* Submits tags from 0 on, as many at a time as there is room for, and notes their order. */
+/*
+ * Submits tags from 0 on, as many as there is room for, and stores their order of completion.
+ */
 static void
 fly(uint64_t *tags)
 {
@@ -129,13 +131,15 @@ TEST(a_request_comes_out_after_its_delay)
 	uint64_t start = clock_monotonic();
 	engine->submit(session, &request, 1, &count);
 	engine->reap(session, &done, 1, &count, 0);
-	/* A timeout of 0 tells what is done: nothing, unless this thread was held up. */
+	/*
+	 * A timeout of 0 returns only completed requests: none, unless this thread was delayed.
+	 */
 	ck_assert(count == 0 || clock_monotonic() - start >= DELAY_NS);
 	if (count == 0)
 		engine->reap(session, &done, 1, &count, UINT64_MAX);
 	ck_assert_uint_eq(count, 1);
 	ck_assert_uint_ge(clock_monotonic() - start, DELAY_NS);
-	engine->reap(session, &done, 1, &count, UINT64_MAX); /* nothing is in flight */
+	engine->reap(session, &done, 1, &count, UINT64_MAX); /* no request is in flight */
 	ck_assert_uint_eq(count, 0);
 	tear_down();
 }

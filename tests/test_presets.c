@@ -9,7 +9,7 @@
 
 bool unit_in_scratch = true;
 
-/* Those that are shipped; the test runs from the build tree and so finds them. */
+/* The shipped presets. The test runs in the build tree and finds them there. */
 static const char *const shipped[] = {"bdb", "deleterandom", "fillrandom", "fillseq",
 	"fptree-220w", "graph-read", "overwrite", "r1", "rcol1", "readrandom",
 	"readrandomwriterandom", "readseq", "readwhilewriting", "rscale", "rscan1", "rscan1q80",
@@ -54,9 +54,8 @@ TEST(every_shipped_preset_is_good_and_can_be_written)
 }
 
 /*
- * Proportions, distributions and counts of workloads/workloada to workloadf of YCSB at
- * commit d9faaac8, read there; what a file does not say is the default of CoreWorkload.java
- * there.
+ * Proportions, distributions and counts of workloads/workloada to workloadf of YCSB at commit
+ * d9faaac8. Missing values are the defaults of CoreWorkload.java there.
  */
 static const struct ycsb {
 	const char *name;
@@ -247,14 +246,14 @@ TEST(unknown_preset_names_the_nearest)
 	ck_assert_int_eq(nb_job_read(&job, ""), NB_ERR_USAGE);
 }
 
-/* Ranges and formats of keys: kvtest.hh of Masstree at commit 1119842. */
+/* Ranges and formats of keys come from kvtest.hh of Masstree at commit 1119842. */
 TEST(masstree_presets_put_its_keys_and_verify_each_get)
 {
 	static const struct {
 		const char *name;
 		uint64_t space, count;
 		uint32_t format, digits;
-		const char *last; /* key of the last record of the space */
+		const char *last; /* last key of the space */
 	} rows[] = {{"rw1", UINT64_C(1) << 31, 0, NB_KEY_TEXT, 1, "2147483647"},
 		{"rw1fixed", 100000000, 0, NB_KEY_TEXT, 1, "99999999"},
 		{"rw1long", UINT64_C(1) << 33, 0, NB_KEY_WORDS, 1, "fartparade2147483647"},
@@ -295,7 +294,7 @@ TEST(masstree_presets_put_its_keys_and_verify_each_get)
 static void
 put_family(const char *text)
 {
-	mkdir("own", 0700); /* of this process or of the one before */
+	mkdir("own", 0700); /* may exist from an earlier process */
 	file_put("own/mine.presets", text, strlen(text));
 	setenv("MININB_WORKLOAD_PATH", "own", 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Children that are waited for, and trees that are copied and removed. */
+/* Waiting for child processes; copying and removing directory trees. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ TEST(copy_has_all_and_stays_sparse)
 	ck_assert_mem_eq(middle, "middle", 6);
 	close(fd);
 
-	ck_assert_int_eq(process_copy_tree("to", "from"), NB_FAIL); /* it is there */
+	ck_assert_int_eq(process_copy_tree("to", "from"), NB_FAIL); /* the target exists */
 	ck_assert_int_eq(process_copy_tree("other", "nowhere"), NB_FAIL);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "nowhere"));
 	tree_drop("to");
@@ -71,7 +71,7 @@ TEST(a_link_out_of_the_tree_is_not_copied)
 	}
 }
 
-/** How a child ended that does as `what` says. */
+/** The description of the end of a child that acts as `what` says. */
 static const char *
 end_of(int what)
 {
@@ -90,7 +90,7 @@ end_of(int what)
 	if (how == PROCESS_LATE)
 		process_kill(pid, &status);
 	process_describe_end(text, sizeof(text), how, status, 1000000);
-	ck_assert_int_eq(waitpid(pid, &status, 0), -1); /* there is none left */
+	ck_assert_int_eq(waitpid(pid, &status, 0), -1); /* no child is left */
 	return text;
 }
 

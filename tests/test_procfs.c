@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Small files of others: what they tell is taken, and nothing that they hold does harm. */
+/* Small foreign files: their values are read, and no content of theirs does harm. */
 #include "run/procfs.h"
 
 #include "scratch.h"
@@ -33,11 +33,14 @@ TEST(texts_are_kept_printable_and_whole)
 		{"abcdef", "abc", 4}, {"abcdef", "", 1}, {"ab cdef", "ab", 4},
 		{"Z\303\274rich", "Z\303\274rich", 64}, {"Z\303\274", "Z", 3},
 		{"\360\237\230\200!", "\360\237\230\200!", 64},
-		/* no UTF-8: alone, too long a form, a surrogate, above U+10FFFF, cut */
+		/*
+		 * not UTF-8: a single byte, an overlong form, a surrogate, above U+10FFFF,
+		 * truncated
+		 */
 		{"a\374b", "a?b", 64}, {"\300\257", "??", 64}, {"\355\240\200", "???", 64},
 		{"\364\220\200\200", "????", 64}, {"a\303", "a?", 64},
 		{"\360\237\230", "???", 64},
-		/* U+009B begins a sequence as ESC [ does; U+00A0 does not */
+		/* U+009B starts a control sequence like ESC [; U+00A0 does not */
 		{"a\302\2332Jb", "a??2Jb", 64}, {"a\302\240b", "a\302\240b", 64}};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		ck_assert_str_eq(kept(cases[i].text, cases[i].size), cases[i].kept);

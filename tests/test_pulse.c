@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stamps made by hand, in ticks of a nanosecond. */
+/* Pulses made of handmade stamps, with a tick of a nanosecond. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static struct pulse_track a, b;
 static void
 begin(void)
 {
-	/* whatever was in that memory */
+	/* memory may contain anything */
 	memset(&a, 0x5a, sizeof(a));
 	memset(&b, 0x5a, sizeof(b));
 	pulse_begin(&a, &clock_of_ns, ORIGIN);
@@ -53,7 +53,7 @@ TEST(an_operation_is_in_the_pulse_in_which_it_ended)
 	begin();
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		add(&a, ends[i]);
-	struct pulses pulses = take(&a, 190 * MS); /* nothing since */
+	struct pulses pulses = take(&a, 190 * MS); /* nothing happened after that */
 	ck_assert_uint_eq(pulses.pulse_ns, 20 * MS);
 	ck_assert_uint_eq(pulses.count, sizeof(expected) / sizeof(*expected));
 	ck_assert_mem_eq(pulses.ops, expected, sizeof(expected));
@@ -63,7 +63,7 @@ TEST(an_operation_is_in_the_pulse_in_which_it_ended)
 	free(pulses.ops);
 }
 
-/** As a worker does it. */
+/** Add a block of stamps as a worker does. */
 static void
 add_block(struct pulse_track *track, const uint64_t *ends, size_t count)
 {
@@ -103,7 +103,7 @@ TEST(a_gap_ends_with_the_first_operation_of_any_worker)
 	struct pulses pulses = take(&a, 1000 * MS);
 	ck_assert_uint_eq(pulses.gap_count, 1);
 	ck_assert_uint_eq(pulses.gaps[0].begin_ns, 7 + 110 * MS);
-	ck_assert_uint_eq(pulses.gaps[0].duration_ns, 140 * MS); /* as it was, not in pulses */
+	ck_assert_uint_eq(pulses.gaps[0].duration_ns, 140 * MS); /* exact, not in pulses */
 	ck_assert_uint_eq(sum_of(&pulses), 101 + 751 + 111 + 601);
 	free(pulses.ops);
 }
@@ -116,7 +116,7 @@ TEST(pulses_too_many_are_put_together_and_none_is_lost)
 		for (uint64_t n = 0; n < i % 5; n++)
 			add(&a, i * 20 * MS + n);
 		if (i < 10)
-			add(&b, i * 20 * MS); /* ended early: with short pulses */
+			add(&b, i * 20 * MS); /* ended early, so it has short pulses */
 	}
 	struct pulses pulses = take(&a, count * 20 * MS);
 	ck_assert_uint_eq(pulses.pulse_ns, 40 * MS);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ranks that do one run: when they begin and end, whose failure is named, and what is merged. */
+/*
+ * Ranks that execute one run together: begin and end, the rank that a failure names, and the
+ * merged result.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +18,7 @@
 
 enum { RANKS = 3 };
 
-/* ---- a link within the process: each rank is polled in turn ---- */
+/* ---- a link within the process: the ranks are polled in turn ---- */
 
 struct letter {
 	struct letter *next;
@@ -26,8 +29,8 @@ struct letter {
 
 static struct nb_ranks *members[RANKS];
 static struct letter *letters;
-static uint32_t current;    /* the rank whose calls these are */
-static bool are_polled_too; /* others go on while rank 0 waits for an answer */
+static uint32_t current;    /* the rank that makes the current calls */
+static bool are_polled_too; /* other ranks go on while rank 0 waits */
 static int aborted_with;
 
 static int
@@ -122,7 +125,7 @@ static void
 end(void)
 {
 	are_polled_too = false;
-	/* rank 0, which waits for the others, comes last */
+	/* rank 0 waits for the others, so it leaves last */
 	for (uint32_t k = 0; k < RANKS; k++) {
 		current = (k + 1) % RANKS;
 		nb_ranks_leave(members[current], 0);
@@ -176,7 +179,7 @@ TEST(all_begin_at_one_moment_when_the_last_is_ready)
 	for (uint32_t k = 1; k < RANKS; k++) {
 		const struct clock_offset *offset = &members[0]->of[k].before;
 		ck_assert(offset->error_ns > 0);
-		/* it is one clock: only the error may make a difference */
+		/* all ranks have the same clock, so the offset is at most the error */
 		ck_assert(offset->ns <= offset->error_ns && -offset->ns <= offset->error_ns);
 		ck_assert(nb_ranks_start_ns(members[k]) ==
 			start_ns + (uint64_t)(int64_t)offset->ns);
@@ -194,7 +197,7 @@ TEST(all_is_over_when_the_last_has_ended)
 	ends(1, 0, "");
 	poll_all();
 	ck_assert(nb_ranks_is_over(members[0]));
-	ck_assert(!nb_ranks_is_over(members[1])); /* rank 0 has yet to write the result */
+	ck_assert(!nb_ranks_is_over(members[1])); /* rank 0 has not written the result yet */
 	ck_assert_ptr_null(nb_ranks_failure(members[0]));
 	end();
 	ck_assert_int_eq(aborted_with, 0);
@@ -300,7 +303,7 @@ TEST(a_rank_that_does_not_answer_a_stop_is_named)
 	poll_as(0);
 	ck_assert(strncmp(nb_ranks_failure(members[0]), "rank 2 (host2): did not answer",
 			  strlen("rank 2 (host2): did not answer")) == 0);
-	poll_as(2); /* it was slow, and lives */
+	poll_as(2); /* the rank is slow, but alive */
 	poll_as(0);
 	ck_assert_ptr_null(nb_ranks_failure(members[0]));
 	end();
@@ -308,7 +311,7 @@ TEST(a_rank_that_does_not_answer_a_stop_is_named)
 
 /* ---- results ---- */
 
-/** A shard's result file, as the rank's child writes it. */
+/** A shard's result file, as the child process of a rank writes it. */
 static struct record *
 give_result(struct nb_results **own, uint32_t rank, double scale)
 {
@@ -342,7 +345,7 @@ TEST(merged_histograms_are_those_of_all_ranks_bit_for_bit)
 	ck_assert_str_eq(run->shard, "");
 	ck_assert_uint_eq(run->generator_count, RANKS);
 	ck_assert_str_eq(run->generators[1].shard, "1/3");
-	/* the clock of rank 2 was 5 ms ahead */
+	/* the clock of rank 2 is 5 ms ahead */
 	ck_assert_uint_eq(run->generators[2].begun_at_ns, UINT64_C(999995000000));
 	ck_assert(run->generators[2].clock_error_ns == 2e3);
 	char *text = record_rig_written(merged, "text", 0);
@@ -381,7 +384,7 @@ TEST(ranks_without_a_result_are_listed_and_make_it_partial)
 {
 	struct nb_results *own, *merged;
 	begin();
-	ck_assert_int_eq(nb_ranks_merge(&merged, members[0]), NB_ERR_USAGE); /* none has one */
+	ck_assert_int_eq(nb_ranks_merge(&merged, members[0]), NB_ERR_USAGE); /* no results */
 	give_result(&own, 1, 1);
 	ends(2, 1, "killed by SIGSEGV during load");
 	poll_all();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rates as text: expected steps are written out, errors are whole. */
+/* Rates parsed from text. Expected steps and error texts are complete. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ enum { STEPS = 5 };
 
 struct good {
 	const char *text;
-	struct nb_rate_step steps[STEPS]; /* the rest is 0 */
+	struct nb_rate_step steps[STEPS]; /* all later steps are 0 */
 };
 
 static void
@@ -151,7 +151,7 @@ TEST(a_file_tells_from_when_on_a_rate_holds)
 			{"@rates",
 				{{60 * S, 10000, 10000}, {30 * S, 20000, 20000},
 					{EVER, 0.5, 0.5}}}},
-		/* its first rate holds from 0, whenever it says */
+		/* the first rate holds from time 0, whatever its time is */
 		{"5 1\n6 2\n", {"@rates", {{6 * S, 1, 1}, {EVER, 2, 2}}}},
 		{"# of a day\n\n  0 0 # night\r\n\t0.000000001\t7\n3600 1\n# end",
 			{"@rates", {{1, 0, 0}, {3600 * S - 1, 7, 7}, {EVER, 1, 1}}}},

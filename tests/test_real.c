@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Expected values: mpmath with 40 digits, rounded to the nearest double. The digest of
- * bits: the same formulas in Python, whose floats are IEEE 754 doubles without fused
- * multiply-add.
+ * Expected values come from mpmath with 40 digits, rounded to the nearest double. Python
+ * computed the digest of bits with the same formulas: its floats are IEEE 754 doubles without
+ * fused multiply-add.
  */
 #include "base/real.h"
 

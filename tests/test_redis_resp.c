@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* plugins/redis/resp.h: commands as redis-cli sends them, and replies cut at every byte. */
+/*
+ * plugins/redis/resp.h: commands as redis-cli sends them, and replies truncated at every byte.
+ */
 #include "../plugins/redis/resp.h"
 #include "unit.h"
 
@@ -22,7 +24,7 @@ static const char *const replies[] = {
 };
 enum { REPLIES = sizeof(replies) / sizeof(replies[0]) };
 
-/* Bytes behind the text that a reader must not look at are found by a sanitizer. */
+/* A copy of exactly this size, so that a sanitizer detects reads beyond it. */
 static char *
 copy_of(const char *text, size_t size)
 {

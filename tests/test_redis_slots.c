@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * plugins/redis/slots.c. The slots of keys are those that redis-server 7.0.15 gave by CLUSTER
- * KEYSLOT, the checksum is the check value of CRC-16/XMODEM.
+ * plugins/redis/slots.c. The slots of keys come from CLUSTER KEYSLOT of redis-server 7.0.15.
+ * The checksum is the check value of CRC-16/XMODEM.
  */
 #include "../plugins/redis/slots.h"
 #include "unit.h"

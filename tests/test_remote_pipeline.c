@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * plugins/remote/pipeline.h, by a small protocol, against servers that send their answers in
- * pieces, refuse requests, stop reading, or break off.
+ * Tests plugins/remote/pipeline.h with a small protocol. The servers send their answers in
+ * pieces, refuse requests, stop reading, or close the connection.
  *
- * A request is a head {verb, key, seed, size} and `size` bytes. An answer is a byte and, of a
- * value or an error, its size and its bytes. The value of a key is made from a seed, so a model
- * needs to remember the seed only.
+ * A request is a head {verb, key, seed, size} and `size` bytes. An answer is a byte; a value or
+ * an error adds its size and its bytes. A value is made from a seed, so a model stores only the
+ * seeds.
  */
 #include "../plugins/remote/pipeline.h"
 
@@ -64,7 +64,7 @@ struct request_head {
 	uint64_t seed, size;
 };
 
-/** What all servers keep, and which of them has a key. */
+/** The state that all servers share, and the server of each key. */
 struct store {
 	pthread_mutex_t lock;
 	bool is_there[KEYS];
@@ -79,7 +79,7 @@ struct side {
 	struct store *store;
 	struct peer peer;
 	uint32_t number;
-	size_t piece; /* most bytes that it sends in one write */
+	size_t piece; /* maximum number of bytes that it sends in one write */
 	uint64_t random;
 };
 
@@ -109,7 +109,10 @@ answer_value(struct side *side, int fd, uint64_t seed)
 	return is_sent;
 }
 
-/** In a cluster, each key moves to the next server from time to time. False: not here. */
+/**
+ * Whether this server has the key. In a cluster, keys move to the next server from time to
+ * time.
+ */
 static bool
 has_key(struct side *side, uint32_t key)
 {
@@ -175,7 +178,7 @@ struct client {
 	struct store store;
 	struct side sides[SERVERS];
 	const char *targets[SERVERS];
-	uint32_t map[KEYS]; /* the server that is thought to have a key */
+	uint32_t map[KEYS]; /* the server that the client believes to have a key */
 	uint64_t refused;
 };
 
@@ -212,7 +215,7 @@ write_request(
 	return to + sizeof(head) + value.size;
 }
 
-/* The seed of a value comes as `operand`. */
+/* `operand` is the seed of a value. */
 static char *
 encode(void *own, struct flying *flying, const struct nb_request *request, char *to)
 {
@@ -229,7 +232,7 @@ encode(void *own, struct flying *flying, const struct nb_request *request, char 
 	return to;
 }
 
-/** A whole answer; its size, or 0 and *need. */
+/** Decode one answer. Returns its size, or 0 and the size needed in *need. */
 static size_t
 take_answer(const char *bytes, size_t size, struct nb_slice *value, size_t *need)
 {
@@ -304,7 +307,7 @@ again(void *own, struct flying *flying, const char *kept, size_t size, char *to)
 	return to + size;
 }
 
-/* ---- a client of some servers ---- */
+/* ---- a client of several servers ---- */
 
 static void
 client_undo(void *of)
@@ -349,12 +352,12 @@ client_start(uint32_t servers, peer_script script, size_t piece, bool is_cluster
 	return &client;
 }
 
-/* ---- a model, and what each request must answer ---- */
+/* ---- a model, and the expected answers ---- */
 
 struct wanted {
 	uint32_t verb;
 	int32_t answer;
-	uint64_t seed; /* of a value; of a step's put */
+	uint64_t seed; /* of a value or of a step's put */
 	struct nb_step steps[2];
 	bool is_done;
 };
@@ -383,7 +386,7 @@ game_start(struct client *client)
 	return &game;
 }
 
-/** What the verb answers, by the model; *seed: what a get brings. */
+/** The answer of a verb in the model. *seed: the seed of the value read or written. */
 static int32_t
 foretell(struct game *game, uint32_t verb, uint32_t key, uint64_t *seed)
 {
@@ -408,7 +411,7 @@ key_slice(struct game *game, uint32_t key)
 	return (struct nb_slice){&game->keys[key], sizeof(uint32_t)};
 }
 
-/** The bytes of a value, until the next call. */
+/** The bytes of a value; the next call overwrites them. */
 static struct nb_slice
 value_slice(struct game *game, uint64_t seed)
 {
@@ -416,7 +419,7 @@ value_slice(struct game *game, uint64_t seed)
 	return (struct nb_slice){game->value, value_size(seed)};
 }
 
-/** The request number game->offered, and what it must answer. */
+/** Make the next request, number game->offered, and its expected answer. */
 static void
 offer(struct game *game)
 {
@@ -448,7 +451,10 @@ offer(struct game *game)
 	wanted->answer = foretell(game, verb, key, &wanted->seed);
 }
 
-/* The value of a request is made when it is submitted, and overwritten after: it is copied. */
+/*
+ * Submits one request. The value is overwritten right after, so the pipeline must have copied
+ * it.
+ */
 static void
 submit_one(struct game *game)
 {
@@ -499,7 +505,10 @@ reap_some(struct game *game, size_t room, uint64_t timeout_ns)
 	game->reaped += count;
 }
 
-/* Verbs that wait, between those that do not: they take effect after all that was taken. */
+/*
+ * Synchronous verbs between asynchronous requests: they take effect after all accepted
+ * requests.
+ */
 static void
 check_verbs(struct game *game)
 {
@@ -523,7 +532,7 @@ check_verbs(struct game *game)
 	pipeline_release(pipeline);
 }
 
-/** Servers, most bytes of a piece, whether it is a cluster whose keys move. */
+/** Number of servers, maximum piece, whether it is a cluster whose keys move. */
 static const struct {
 	uint32_t servers;
 	size_t piece;
@@ -567,7 +576,7 @@ TEST(no_more_are_taken_than_fit)
 	ck_assert_uint_eq(taken, DEPTH);
 	ck_assert_int_eq(pipeline_submit(&client->pipeline, requests, 1, &taken), NB_PENDING);
 	ck_assert_uint_eq(taken, 0);
-	client->pipeline.bytes_max = 10; /* two keys; one request fits in any case */
+	client->pipeline.bytes_max = 10; /* two keys; one request always fits */
 	for (size_t done = 0; done < DEPTH;) {
 		struct nb_completion out[DEPTH];
 		size_t count;
@@ -599,12 +608,12 @@ TEST(requests_that_cannot_be_sent_are_answered)
 	ck_assert_int_eq(pipeline_merge(&client->pipeline, key_slice(game, 0), 1), NB_FAIL);
 	ck_assert_str_eq(rig_text, "test: no sums");
 	ck_assert_int_eq(pipeline_reap(&client->pipeline, &out, 1, &count, LONG_NS), NB_OK);
-	ck_assert_uint_eq(count, 0); /* with nothing in flight it does not wait */
+	ck_assert_uint_eq(count, 0); /* with nothing in flight, reap does not wait */
 }
 
 /* ---- full buffers ---- */
 
-/* Reads nothing until the client has had time to fill all buffers, then answers in order. */
+/* Reads nothing for a while, so that the client can fill all buffers, then answers in order. */
 static void
 serve_late(int fd, void *of)
 {
@@ -648,7 +657,7 @@ TEST_EACH(full_buffers_on_both_sides_do_not_stop_it, 2)
 	}
 }
 
-/* ---- servers that break ---- */
+/* ---- broken servers ---- */
 
 static void
 answer_three_and_close(int fd, void *of)
@@ -683,7 +692,7 @@ static const struct {
 	{answer_three_and_garbage,
 		"this is not an answer of a test server: 'HTTP/1.1 400 Bad Request..'"}};
 
-/* The three answers come out before the failure, and then every call fails with one message. */
+/* The three answers arrive before the failure. Then every call fails with the same text. */
 TEST_EACH(server_that_breaks_is_named, UNIT_COUNT(breaks))
 {
 	struct client *client = client_start(1, breaks[_i].script, 1, false);
@@ -712,7 +721,7 @@ TEST_EACH(server_that_breaks_is_named, UNIT_COUNT(breaks))
 	ck_assert_uint_eq(taken, 0);
 }
 
-/* Bytes that answer nothing: the next answer would be taken for that of another request. */
+/* Sends unrequested answers, which the client could take for those of later requests. */
 static void
 answer_twice(int fd, void *of)
 {

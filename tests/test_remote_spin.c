@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* plugins/remote/spin.h, with a clock of its own. */
+/* plugins/remote/spin.h, with a simulated clock. */
 #include "../plugins/remote/spin.h"
 
 #include "unit.h"
@@ -8,7 +8,7 @@ enum { LIMIT = 50000, STEP = 1000 };
 
 static uint64_t now;
 
-/** A wait in which nothing comes: polls for `step` ns each. Returns how many there were. */
+/** A wait without any event, with polls of `step` ns each. Returns the number of polls. */
 static int
 wait_in_vain(struct spin *spin, uint64_t step)
 {
@@ -22,7 +22,7 @@ wait_in_vain(struct spin *spin, uint64_t step)
 	return polls;
 }
 
-/** Waits until one polls. */
+/** Waits until a wait polls. Returns the number of waits. */
 static int
 waits_until_it_polls(struct spin *spin)
 {

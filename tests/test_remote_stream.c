@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * plugins/remote/address.h and stream.h against a scripted server.
- */
+/* plugins/remote/address.h and stream.h against a scripted server. */
 #include "../plugins/remote/address.h"
 #include "../plugins/remote/stream.h"
 
@@ -65,7 +63,10 @@ TEST(wrong_addresses_are_refused_with_the_reason)
 	}
 }
 
-/* sockaddr_un has 108 bytes, one of which is a NUL; some servers truncate without a word. */
+/*
+ * sun_path of sockaddr_un has 108 bytes, including a NUL; some servers truncate longer paths
+ * silently.
+ */
 TEST(path_of_a_socket_has_at_most_107_bytes)
 {
 	struct address address;
@@ -88,11 +89,11 @@ TEST(host_name_has_at_most_255_bytes)
 	ck_assert_int_eq(address_parse(&address, &rig_host, text, "1"), NB_UNSUPPORTED);
 }
 
-/* ---- which server has a key ---- */
+/* ---- the server of a key ---- */
 
 enum { KEYS = 1000000 };
 
-/** Keys as workloads have them: counted, in text, hashed. Returns the size. */
+/** Make a key like those of workloads: counted, in text, hashed. Returns its size. */
 static size_t
 make_key(char *key, int kind, uint64_t i)
 {
@@ -121,7 +122,7 @@ TEST_EACH(servers_have_equal_parts_of_the_keys, 5)
 	}
 }
 
-/* What one process has put another one must find: the function may never change. */
+/* Another process must find the stored keys, so the function may never change. */
 TEST(split_of_keys_never_changes)
 {
 	static const struct {
@@ -151,7 +152,7 @@ client_undo(void *of)
 	peer_stop(&client->peer);
 }
 
-/** A stream to a server with that script; NULL: such addresses are not to be had here. */
+/** A stream to a server with this script. NULL: this machine lacks such addresses. */
 static struct stream *
 client_start_by(
 	enum peer_kind kind, peer_script script, void *of, const struct stream_options *options)
@@ -181,7 +182,7 @@ say(struct stream *stream, const void *bytes, size_t size)
 	stream_wrote(stream, size);
 }
 
-/* Sends back what comes, as it comes. */
+/* Echoes all bytes. */
 static void
 echo(int fd, void *of)
 {
@@ -198,7 +199,7 @@ TEST_EACH(bytes_go_and_come_over_every_kind_of_address, PEER_KINDS * 2)
 		(enum peer_kind)(_i % PEER_KINDS), echo, NULL, &options);
 	char *line;
 	if (stream == NULL)
-		return; /* a machine without IPv6 */
+		return; /* this machine has no IPv6 */
 	for (int i = 0; i < 100; i++) {
 		char text[32];
 		int size = snprintf(text, sizeof(text), "line %d\r\nmore %d\n", i, i);
@@ -218,7 +219,7 @@ TEST(port_without_a_server_refuses)
 	struct stream stream;
 	struct peer peer;
 	ck_assert(peer_start(&peer, PEER_IPV4, echo, NULL));
-	peer_stop(&peer); /* so its port is free again */
+	peer_stop(&peer); /* frees its port */
 	ck_assert_int_eq(stream_open(&stream, &rig_host, peer.address, &no_options), NB_FAIL);
 	ck_assert_ptr_ne(strstr(rig_text, peer.address), NULL);
 	ck_assert_ptr_ne(strstr(rig_text, "Connection refused; is the server running?"), NULL);
@@ -241,7 +242,7 @@ TEST(unknown_host_is_named)
 		strstr(rig_text, "nobody.invalid:1: the host name cannot be resolved"), NULL);
 }
 
-/* A Unix socket refuses with EAGAIN while nobody accepts and its queue is full. */
+/* A Unix socket refuses with EAGAIN while its queue is full and nobody accepts. */
 TEST(connection_that_nobody_accepts_times_out)
 {
 	struct peer peer;
@@ -310,7 +311,10 @@ say_sorry(int fd, void *of)
 	peer_write(fd, "ERR too many clients\r\n", 22);
 }
 
-/* It has closed before the request is sent, which fails; why is in what it has sent. */
+/*
+ * The server closes before the client sends its request, which fails. The reason is in the data
+ * that the server has sent.
+ */
 TEST_EACH(last_words_of_a_server_are_read, PEER_KINDS)
 {
 	struct stream *stream = client_start_by(
@@ -355,14 +359,14 @@ TEST(server_that_does_not_answer_is_told)
 
 enum { FLOOD = 24 << 20 };
 
-/** Byte `i` of a stream that is not equal to itself moved by a power of 2. */
+/** Byte `i` of a stream that does not repeat at distances that are powers of 2. */
 static char
 flood_byte(size_t i)
 {
 	return (char)(i % 251);
 }
 
-/* The peer answers as it reads, so a client that only sends would wait for ever. */
+/* The peer answers while it reads, so a client that only sends would block forever. */
 TEST_EACH(both_sides_may_have_full_buffers, PEER_KINDS)
 {
 	struct stream *stream = client_start_by((enum peer_kind)_i, echo, NULL, &no_options);
@@ -391,7 +395,7 @@ flood(int fd, void *of)
 	free(bytes);
 }
 
-/* Loans taken at several moments, while the buffer grows several times. */
+/* Loans taken at several times, while the buffer grows several times. */
 TEST(lent_bytes_do_not_move)
 {
 	struct stream *stream = client_start(flood, NULL);
@@ -412,7 +416,7 @@ TEST(lent_bytes_do_not_move)
 	ck_assert_int_eq(*stream_front(stream, &size), flood_byte((size_t)LOANS * SIZE));
 }
 
-/* Memory does not grow with the number of replies where they are released. */
+/* Memory does not grow with the number of replies if they are released. */
 TEST(input_buffer_keeps_its_size)
 {
 	struct stream *stream = client_start(flood, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * plugins/remote/tls.h against a server of OpenSSL, with certificates that the program openssl
- * makes: one of localhost and 127.0.0.1, one of another host.
+ * plugins/remote/tls.h against a server of OpenSSL. The program openssl makes the certificates:
+ * one for localhost and 127.0.0.1, one for another host.
  */
 #include "../plugins/remote/tls.h"
 
@@ -29,18 +29,18 @@ bool unit_in_scratch = true;
 enum { FLOOD = 6 << 20 };
 
 struct echo {
-	const char *name; /* of its certificate's file */
+	const char *name; /* name of its certificate file */
 	SSL_CTX *context;
 };
 
-/* Sends back what comes. */
+/* Echoes all bytes. */
 static void
 echo_secretly(int fd, void *of)
 {
 	struct echo *echo = of;
 	SSL *ssl = SSL_new(echo->context);
 	static char bytes[100000];
-	sigset_t pipe; /* of this thread alone: the client has to avoid it by itself */
+	sigset_t pipe; /* blocked in this thread only: the client must avoid SIGPIPE itself */
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe, NULL);
@@ -92,7 +92,7 @@ file_exists(const char *name)
 	return stat(name, &st) == 0;
 }
 
-/** Start a server with that certificate, and connect with those options. */
+/** Start a server with this certificate, and connect with these options. */
 static int
 client_start(struct client *client, const char *name, peer_script script,
 	const struct tls_options *options)
@@ -153,7 +153,7 @@ TEST(bytes_go_and_come_secretly)
 	}
 }
 
-/* Records that are buffered within TLS do not make a socket readable. */
+/* Records buffered inside TLS do not make a socket readable. */
 TEST(both_sides_may_have_full_buffers)
 {
 	static struct client client;
@@ -180,7 +180,7 @@ static const struct {
 	const char *name;
 	peer_script script;
 	struct tls_options options;
-	const char *why; /* NULL: it connects */
+	const char *why; /* error text; NULL: it connects */
 } rows[] = {
 	{"right", echo_secretly, {.ca = "other.pem"}, "certificate is not trusted: self"},
 	{"right", echo_secretly, {0}, "certificate is not trusted: self"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which files may be replaced. What writers make is asked for in report_results. */
+/* Which files may be replaced. report_results tests the files that writers make. */
 #include <mininb/files.h>
 
 #include <sys/xattr.h>
@@ -59,12 +59,12 @@ TEST(what_holds_nothing_is_replaced)
 	ck_assert_int_eq(mkfifo("pipe", 0600), 0);
 	is_allowed("empty", 1);
 	is_allowed("missing", 1);
-	is_allowed("no/directory", 1); /* which the writer will say */
+	is_allowed("no/directory", 1); /* the writer reports it */
 	is_allowed("pipe", 1);
 	is_allowed("/dev/null", 1);
 }
 
-/** Without the attribute, where there is one. */
+/** Remove the attribute, if it exists. */
 static void
 make_keys(uint64_t key_size, uint64_t count, uint64_t seed)
 {
@@ -80,7 +80,7 @@ TEST(keys_are_known_by_their_bytes)
 		for (uint64_t seed = 0; seed < 3; seed++)
 			for (uint64_t count = 1; count < 1000; count *= 10) {
 				make_keys(sizes[i], count, seed);
-				is_allowed("keys", 77); /* whatever the seed */
+				is_allowed("keys", 77); /* with any seed */
 				ck_assert_int_eq(
 					nb_keys_shuffle("keys", sizes[i], count, 5, NULL, NULL),
 					NB_OK);
@@ -97,7 +97,7 @@ TEST(short_keys_are_known_with_their_seed)
 		is_allowed("keys", 7);
 		is_refused("keys", 8);
 	}
-	make_keys(1, 256, 7); /* any bytes could be those */
+	make_keys(1, 256, 7); /* any bytes could be such keys */
 	is_refused("keys", 7);
 }
 

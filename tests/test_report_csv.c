@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The files of CSV that belong together; tests/golden pins what is in them. */
+/* The set of CSV files. tests/golden pins their content. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

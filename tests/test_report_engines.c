@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of engines: what stands in an engine's own table is what is told. */
+/* The tables of engines show the values of an engine's own table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,9 @@ write_plugin(const char *name)
 	fclose(out);
 }
 
-/** Whether a line of the text is made of these words, whatever is between them. */
+/**
+ * Whether a line of the text consists of these words, with any number of spaces between them.
+ */
 static bool
 has_row(const char *words)
 {
@@ -118,7 +120,7 @@ TEST(engine_is_told_with_all_that_its_table_says)
 	write_plugin("by_place");
 	ASSERT_ROW("Durability: process commit* (* is auto; another where a sync costs more)");
 	free(text);
-	write_plugin("older"); /* which has the mandatory verbs only */
+	write_plugin("older"); /* it has only the mandatory verbs */
 	ASSERT_ROW("Verbs: get put delete");
 	ASSERT_ROW("Capabilities: none");
 	ck_assert_ptr_null(strstr(text, "Longest"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is in the scripts; test-plots.sh has them drawn. */
+/* The content of the scripts; test-plots.sh draws them. */
 #include <stdlib.h>
 #include <string.h>
 

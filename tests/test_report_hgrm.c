@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Of the form alone; test_hdr_writers.py has the numbers from another implementation. */
+/* Only the form; test_hdr_writers.py compares the numbers with another implementation. */
 #include <stdlib.h>
 #include <string.h>
 

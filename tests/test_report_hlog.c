@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Of lines and tags; test_hdr_writers.py reads them with another implementation. */
+/* Lines and tags; test_hdr_writers.py reads them with another implementation. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "record_rig.h"
 #include "unit.h"
 
-/** The begin of the first line with that tag; -1: there is none. */
+/** The start time of the first line with this tag; -1: no such line. */
 static double
 begin_of(const char *text, const char *tag)
 {
@@ -35,7 +35,7 @@ TEST(a_later_run_begins_later)
 	record_rig_add_put(results, "lmdb", 1);
 	struct nb_result *later = record_rig_add_put(results, "leveldb", 1)->run;
 	snprintf(later->environment.begun, sizeof(later->environment.begun),
-		"2026-01-02T04:05:05+01:00"); /* a minute after the other */
+		"2026-01-02T04:05:05+01:00"); /* a minute later than the other */
 	char *text = record_rig_written(results, "hlog", 0);
 	ck_assert_double_eq(begin_of(text, "lmdb/put/service"), 2);
 	ck_assert_double_eq(begin_of(text, "leveldb/put/service"), 62);

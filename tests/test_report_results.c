@@ -14,7 +14,7 @@ times(const char *text, const char *part)
 	return count;
 }
 
-/** A repetition of a contestant, with all its notes. */
+/** Add a repetition of a contestant, with all its notes. */
 static void
 add_repetition(struct nb_results *all, uint32_t contestant, uint32_t round)
 {
@@ -44,7 +44,7 @@ TEST(a_run_that_is_one_of_several_repetitions_is_not_told_to_be_single)
 	ck_assert(is_told_to_be_single(all, 1));
 	add_repetition(all, 1, 2);
 	ck_assert(!is_told_to_be_single(all, 0));
-	ck_assert(is_told_to_be_single(all, 1)); /* of the other there is one still */
+	ck_assert(is_told_to_be_single(all, 1)); /* the other one still has one */
 	ck_assert(!is_told_to_be_single(all, 2));
 	nb_results_delete(all);
 }
@@ -73,7 +73,7 @@ TEST(of_vs_the_run_with_the_median_throughput_is_picked)
 	for (size_t i = 0; i < 5; i++) {
 		ck_assert_str_eq(picked.records[i].driver, drivers[i]);
 		ck_assert_str_eq(record_action(&picked.records[i]), actions[i]);
-		ck_assert_uint_eq(picked.records[i].block, i < 4 ? 2 : 0); /* of 1, 2, 3, 4 */
+		ck_assert_uint_eq(picked.records[i].block, i < 4 ? 2 : 0); /* of 4 rounds */
 		ck_assert_uint_eq(picked.records[i].picked_of, i < 4 ? 4 : 0);
 	}
 	free(picked.records);
@@ -107,7 +107,7 @@ TEST(contestants_of_two_files_stay_apart)
 	nb_results_delete(all);
 }
 
-/** A capacity with its curve and as many points as are told apart by `points`. */
+/** A capacity and its curve; `points` selects the points. */
 static struct nb_results *
 sweep_of(const char *driver, size_t points)
 {
@@ -148,7 +148,7 @@ TEST(a_list_of_sweeps_has_the_curve_of_each)
 	ck_assert_uint_lt(second, place(text, "\nCapacity: 777 ops/s"));
 	ck_assert_uint_lt(place(text, "\nCapacity: 777 ops/s"), all);
 	nb_results_delete(results);
-	/* the table is that of the capacities alone */
+	/* the table shows only the capacities */
 	results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
 	record_rig_add_job(results, "lmdb", 1);

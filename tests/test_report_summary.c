@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Results side by side: what stands in a row, and what is said before the table. */
+/* Results side by side: the content of a row, and the text before the table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +100,7 @@ TEST(summary_is_that_of_its_result)
 		ck_assert(summary.settled_ops_s <= summary.rate_ops_s);
 		ck_assert_uint_eq(
 			summary.p50_ns, nb_histogram_percentile(nb_result_service(result), 50));
-		ck_assert_uint_eq(summary.p999_ns, 0); /* of a thousand there are not ten */
+		ck_assert_uint_eq(summary.p999_ns, 0); /* 1000 are too few for it */
 		ck_assert_uint_eq(summary.max_ns, nb_histogram_max(nb_result_service(result)));
 		ck_assert_str_eq(summary.end, "");
 		nb_result_delete(result);

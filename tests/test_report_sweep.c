@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Curves as tables: every character of them, and which point is the knee. */
+/* Curves as tables: their complete text, and the point that is the knee. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ write_curve(const struct nb_curve_point *points, size_t count, uint32_t flags)
 	fclose(out);
 }
 
-/** Of a point at so many thousand operations per second, with that p99 of response. */
+/** A point with a rate in thousands per second and this p99 of the response time. */
 static struct nb_curve_point
 make(double share, double achieved_share, uint64_t p99_us)
 {
@@ -33,7 +33,7 @@ make(double share, double achieved_share, uint64_t p99_us)
 		.achieved_ops_s = share * 100000 * achieved_share,
 		.service_p50_ns = 1500,
 		.service_p99_ns = 4000,
-		.service_p999_ns = 0, /* too few samples: stays empty */
+		.service_p999_ns = 0, /* too few samples: the cell is empty */
 		.response_p50_ns = p99_us * 1000 / 4,
 		.response_p99_ns = p99_us * 1000,
 		.response_p999_ns = p99_us * 1000 * 10,
@@ -65,7 +65,7 @@ TEST(curves_fit_a_terminal)
 	points[0].offered_ops_s = points[0].achieved_ops_s = 12345678;
 	points[0].service_p50_ns = points[0].service_p999_ns = 123456;
 	points[1].offered_ops_s = 123456789;
-	points[1].queue_grew = 1; /* and it is the knee */
+	points[1].queue_grew = 1; /* it is also the knee */
 	write_curve(points, COUNT_OF(points), NB_TEXT_BARS);
 	for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
 		ck_assert_uint_le(strcspn(line, "\n"), 80);
@@ -81,7 +81,7 @@ TEST(a_flat_curve_has_no_knee)
 		"one.\n"));
 	ck_assert_ptr_null(strstr(text, "knee,"));
 	ck_assert_ptr_null(strstr(text, "queue"));
-	points[1].response_p99_ns = 10000; /* bars without a scale */
+	points[1].response_p99_ns = 10000; /* bars without a range */
 	write_curve(points, 2, NB_TEXT_BARS);
 	ck_assert_ptr_nonnull(strstr(text, "  #\n"));
 	ck_assert_ptr_null(strstr(text, "##"));
@@ -99,10 +99,12 @@ TEST(the_knee_is_the_first_point_that_bends_or_falls_behind)
 		{{1, 0.97, 1, 1}, {10, 10, 21, 40}, 1},
 		{{0.9, 1, 1, 1}, {10, 10, 10, 10}, 0},
 		{{1, 1, 0.98, 0.979}, {10, 10, 10, 10}, 3},
-		/* without samples enough for a p99 the next rate is the lowest */
+		/*
+		 * a rate with too few samples for a p99 is skipped; the next one is the lowest
+		 */
 		{{1, 1, 1, 1}, {0, 10, 20, 21}, 3},
 		{{1, 1, 1, 1}, {0, 0, 0, 0}, 4},
-		/* a lower p99 than the lowest rate's does not count */
+		/* a p99 below that of the lowest rate does not count */
 		{{1, 1, 1, 1}, {100, 10, 200, 201}, 3},
 	};
 	for (size_t c = 0; c < COUNT_OF(cases); c++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The classic report: one text as a whole, with numbers that were computed by hand, laws of the
- * histogram, and the lines that no stored result has (tests/golden pins the others).
+ * The classic report: one complete text with numbers computed by hand, rules of the histogram,
+ * and the lines that no stored result has. tests/golden pins the others.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ version(void)
 	return "1.23";
 }
 
-/** A result without a single operation. */
+/** A result without operations. */
 static void
 begin(uint32_t verb)
 {
@@ -85,7 +85,7 @@ end(void)
 #define ASSERT_HAS_NOT(part) \
 	ck_assert_msg(strstr(text, part) == NULL, "'%s' is in:\n%s", part, text)
 
-/** 1000 operations in 2.5 seconds, 5003510250 ns in all. */
+/** 1000 operations in 2.5 seconds; their latencies sum to 5003510250 ns. */
 static void
 add_thousand(void)
 {
@@ -93,7 +93,7 @@ add_thousand(void)
 	add(4, 999);
 	add(495, 1000);
 	add(400, 2500);
-	add(90, 10000); /* counted in a bucket of 8 ns: up to 10007 */
+	add(90, 10000); /* its bucket of 8 ns ends at 10007 */
 	add(9, 123456);
 	add(1, 5000000000);
 	result.measured.wall_ns = 2500000000;
@@ -184,7 +184,9 @@ TEST(bars_are_there_only_if_asked_for)
 	end();
 }
 
-/** The sum of the rows' counts; each must begin where one may after that before. */
+/**
+ * The sum of the rows' counts. Each row must start at an allowed bound after the row before.
+ */
 static uint64_t
 sum_rows(void)
 {
@@ -213,7 +215,7 @@ TEST(rows_sum_up_to_the_count)
 	struct rng rng;
 	rng_create(&rng, 5);
 	begin(NB_VERB_GET);
-	for (int i = 0; i < 20000; i++) /* of any size: up to two hours */
+	for (int i = 0; i < 20000; i++) /* of any magnitude, up to two hours */
 		add(1, rng_next(&rng) % 7200000000000 >> rng_next(&rng) % 43);
 	for (uint32_t flags = 0; flags < 4; flags++) {
 		write_text(flags);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much of a database is in memory, against what was just written, read and evicted. On the
- * build's file system, since on one that is memory nothing can be evicted.
+ * How much of a database is in memory, after the test has written, read and evicted it. The
+ * test uses the file system of the build directory, because tmpfs cannot evict.
  */
 #include "run/residency.h"
 
@@ -18,7 +18,7 @@ enum { BYTES = 4 << 20 };
 static char dir[512];
 static struct residency residency;
 
-/** A directory of the test's on RESIDENCY_DIR, and "no-drop" in it, which cannot be written. */
+/** Make a directory on RESIDENCY_DIR, and in it "no-drop", which is not writable. */
 static void
 begin(void)
 {
@@ -43,7 +43,7 @@ make_file(const char *path)
 	file_put(path, data, sizeof(data));
 }
 
-/** Whether what was evicted here leaves memory; memory and stacked file systems keep it. */
+/** Whether eviction works here; tmpfs and stacked file systems keep their pages. */
 static bool
 can_evict(void)
 {
@@ -98,7 +98,7 @@ TEST(what_is_not_there_is_not_known)
 	ck_assert_uint_eq(residency.is_known, 0);
 	residency_look(&residency, "none");
 	ck_assert_uint_eq(residency.is_known, 0);
-	make_file("file"); /* a database may be one */
+	make_file("file"); /* a database may be a file */
 	residency_look(&residency, "file");
 	ck_assert_uint_eq(residency.files, 1);
 	end();
@@ -116,7 +116,7 @@ TEST(files_are_put_out_of_memory_and_what_is_read_comes_back)
 		residency_look(&residency, "db");
 		ck_assert_uint_eq(residency.total_bytes, BYTES);
 		ck_assert_uint_lt(residency.resident_bytes, BYTES / 20);
-		residency_look(&residency, "db"); /* looking has read nothing */
+		residency_look(&residency, "db"); /* the measurement has read nothing */
 		ck_assert_uint_lt(residency.resident_bytes, BYTES / 20);
 		int fd = open("db/one", O_RDONLY);
 		ck_assert_int_eq(read(fd, data, sizeof(data)), sizeof(data));
@@ -170,7 +170,7 @@ TEST(database_that_is_not_there_cannot_be_cold)
 	end();
 }
 
-/** In a process of its own, since a process never sees its own locks. */
+/** Runs in a child, because a process never sees its own locks. */
 static bool
 is_locked(const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A result outlives the run it was taken from, and holds what decides its meaning. */
+/* A result outlives its run, and contains everything that determines its meaning. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 static struct rig rig;
 
-/** What came of 100 puts of an engine; NULL: memory. The rig is left. */
+/** The result of 100 puts with this engine; NULL: memory. Destroys the rig. */
 static struct nb_result *
 result_of(const struct nb_engine *engine)
 {
@@ -51,7 +51,7 @@ TEST(result_outlives_its_run_and_the_callers_texts)
 	ck_assert(result->verify_rate == 0.5);
 	ck_assert_uint_eq(result->cache_bytes, 4096);
 	ck_assert(result->is_auto_durability);
-	ck_assert_uint_gt(result->note_count, 2); /* that it was loaded, too */
+	ck_assert_uint_gt(result->note_count, 2); /* a note reports the loading */
 	FILE *out = open_memstream(&text, &size);
 	ck_assert_int_eq(nb_result_write_text(result, out, 0), NB_OK);
 	fclose(out);
@@ -164,8 +164,8 @@ TEST(counters_are_emitted_but_those_that_ran_backwards)
 	engine.stats = stats_told;
 	stats_calls = 0;
 	rig_create(&rig, NB_VERB_PUT, 100);
-	rig.options.sample_ns = UINT64_MAX; /* so it is called twice */
-	rig.options.verify_rate = 0;        /* the same: not around what is read back */
+	rig.options.sample_ns = UINT64_MAX; /* so only two calls are made */
+	rig.options.verify_rate = 0;        /* same reason: no calls for reading back */
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
 	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
 	rig_destroy(&rig);
@@ -196,7 +196,7 @@ TEST(notes_and_where_it_was_are_in_the_results)
 	while (nb_results_note(results, 0, count) != NULL)
 		ck_assert_ptr_nonnull(nb_results_note_id(results, 0, count++));
 	ck_assert_ptr_null(nb_results_note_id(results, 0, count));
-	ck_assert_ptr_null(nb_results_note_id(results, 1, 0)); /* which has no result */
+	ck_assert_ptr_null(nb_results_note_id(results, 1, 0)); /* this run has no result */
 	ck_assert_ptr_null(nb_results_note_id(results, 2, 0));
 	nb_results_delete(results);
 }
@@ -232,7 +232,7 @@ TEST(warnings_of_the_engine_are_in_the_result_once)
 	ck_assert_str_eq(result->notes[result->note_count - 1].text, "memory: is slow");
 	nb_result_delete(result);
 	rig_destroy(&rig);
-	result = result_of(NULL); /* the next run begins without them */
+	result = result_of(NULL); /* the next run starts without notes */
 	ck_assert_uint_eq(result->warnings.count, 0);
 	nb_result_delete(result);
 	rig_destroy(&rig);

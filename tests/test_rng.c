@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Expected streams: of the authors' splitmix64.c and xoshiro256starstar.c
- * (prng.di.unimi.it), as published with the seed 1234567 and the state 1 2 3 4.
- * Critical values of chi-square: tables, p = 0.001.
+ * Expected streams come from the authors' splitmix64.c and xoshiro256starstar.c
+ * (prng.di.unimi.it), as published, with the seed 1234567 and the state 1 2 3 4. Critical
+ * values of chi-square come from tables, p = 0.001.
  */
 #include "base/rng.h"
 
@@ -77,7 +77,10 @@ TEST(below_stays_below_and_meets_all_equally)
 
 TEST(below_has_no_bias_where_a_remainder_or_a_product_would)
 {
-	/* Of 2^64 numbers mod n, those below 2^62 come twice; of (x * n) >> 64, each third. */
+	/*
+	 * With 2^64 numbers modulo n, those below 2^62 come twice; with (x * n) >> 64, each
+	 * third one.
+	 */
 	uint64_t n = UINT64_C(3) << 62;
 	struct rng rng;
 	rng_create(&rng, 2);
