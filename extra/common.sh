@@ -34,6 +34,24 @@ show_help()
 	awk 'NR > 3 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"
 }
 
+# For a script with the arguments BUILD [NUMBER]: set $mininb and $number. $1: its default; the rest:
+# the arguments of the script.
+build_and_number()
+{
+	local default=$1
+	shift
+	[[ ${1-} != -h && ${1-} != --help ]] || {
+		show_help
+		exit 0
+	}
+	(($# == 1 || $# == 2)) || usage_error "give the build directory"
+	mininb=$(realpath "$1")/cli/mininb
+	number=${2-$default}
+	readonly mininb number
+	[[ -x $mininb ]] || usage_error "$mininb is not a program"
+	[[ $number =~ ^[0-9]+$ ]] || usage_error "'$number' is not a number"
+}
+
 readonly kept_variables=CC,CXX,CXXFLAGS,CI,HDR_PYTHON,ASAN_OPTIONS,UBSAN_OPTIONS,TSAN_OPTIONS,CK_TIMEOUT_MULTIPLIER
 
 # Run a command as the user who called sudo, if that user owns the repository: new files in it must

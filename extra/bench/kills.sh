@@ -13,15 +13,8 @@ set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 
-[[ ${1-} != -h && ${1-} != --help ]] || {
-	show_help
-	exit 0
-}
-(($# == 1 || $# == 2)) || usage_error "give the build directory"
-mininb=$(realpath "$1")/cli/mininb
-readonly kills=${2-20} mininb
-[[ -x $mininb ]] || usage_error "$mininb is not a program"
-[[ $kills =~ ^[0-9]+$ ]] || usage_error "'$kills' is not a number"
+build_and_number 20 "$@"
+readonly kills=$number
 command -v jq >/dev/null || die "jq is not installed"
 
 scratch=$(mktemp -d)

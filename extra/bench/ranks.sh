@@ -14,14 +14,8 @@ set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 
-[[ ${1-} != -h && ${1-} != --help ]] || {
-	show_help
-	exit 0
-}
-(($# == 1 || $# == 2)) || usage_error "give the build directory"
-mininb=$(realpath "$1")/cli/mininb
-readonly ranks=${2-2} net=10.213.87 bridge=mininb-br duration=${MININB_SECONDS-5}s mininb
-[[ -x $mininb ]] || usage_error "$mininb is not a program"
+build_and_number 2 "$@"
+readonly ranks=$number net=10.213.87 bridge=mininb-br duration=${MININB_SECONDS-5}s
 ((EUID == 0)) || die "needs root, for network namespaces"
 for tool in ip unshare mpirun.mpich redis-server redis-cli jq; do
 	command -v "$tool" >/dev/null || die "$tool is not installed"
