@@ -5,6 +5,7 @@
  * - one.html: a job with the curve of a sweep
  * - many.html: several engines, one of which failed, and names that contain HTML
  * - versus.html: repetitions of vs
+ * - alone.html: repetitions of vs in which one of two engines failed
  * - empty.html
  */
 #include <stdio.h>
@@ -42,6 +43,15 @@ TEST(pages)
 	record_rig_add_versus(results);
 	results_find_actions(results);
 	write_page(results, "versus");
+	results = record_rig_new();
+	for (uint32_t round = 1; round <= 2; round++) {
+		struct record *record = record_rig_add_put(results, "leveldb", round);
+		record->contestant = 1;
+		record->block = round;
+	}
+	ck_assert_int_eq(nb_results_add_failure(results, "gdbm", "killed by signal 9"), NB_OK);
+	results->records[2].contestant = 2;
+	write_page(results, "alone");
 }
 
 int

@@ -23,7 +23,7 @@ import tempfile
 PHONE, WIDE = 360, 1280  # pixels; a headless window cannot be as narrow, a frame in it can
 STORED = ['groups', 'sweep', 'slo', 'vs', 'rate', 'put-engines', 'crashed', 'put', 'get-missing',
           'transactions', 'failed', 'steps']
-MADE = ['one', 'many', 'versus', 'empty']
+MADE = ['one', 'many', 'versus', 'empty', 'alone']
 
 # Reads pages from within, each in a frame of its own that is first wide and then as narrow as a
 # phone, and prints what they show as JSON.
@@ -542,7 +542,8 @@ def check_order(name, file, page):
     check(not file['results'] or notes <= 6, name, parts)
     if len(measured(file)) == 1 and len(file['results']) == 1:
         check('ops/s' in before, name, parts)
-    if any(result['contestant'] for _, result in measured(file)):
+    if len({result['name'] or result['driver'] for _, result in measured(file)
+            if result['contestant']}) > 1:
         check('Verdict' in before, name, parts)
 
 
@@ -580,7 +581,7 @@ def check_rig(pages):
     """Results made by hand: a stall of 600 ms at 12 s, a warm-up of 2 s, a knee, hostile names."""
     told = pages.look([*MADE, 'baseline', 'plain'], acts=True)
     lines = check_frames(pages, MADE, told)
-    (one, _), (many, _), (versus, _), _, (_, baseline), (_, plain) = told['frames']
+    (one, _), (many, _), (versus, _), _, (alone, _), (_, baseline), (_, plain) = told['frames']
     for chart in one['charts']:
         if chart.get('sync'):
             kinds = {band['kind']: band for band in chart['bands']}
@@ -594,6 +595,10 @@ def check_rig(pages):
     check('Operations per second' in [it['title'] for it in curves], 'no throughput of the engines')
     check(all(line['low'] and line['high'] for chart in curves for line in chart['lines']),
           'no bands of runs')
+    order = ' '.join(alone['order'])
+    check('All results are of leveldb, so nothing is compared.' in order, order)
+    check(len(alone['warnings']) == 1 and 'gdbm' in alone['warnings'][0], alone['warnings'])
+    check(['', 'ops/s'] in [tile[:2] for tile in alone['tiles']], alone['tiles'])
     return '\n'.join([*lines, check_acted(told['acted']), check_baseline(pages, baseline),
                       check_without_scripts(plain)])
 

@@ -95,6 +95,11 @@ function contestants() {
 		.sort((one, other) => one.shown.contestant - other.shown.contestant);
 }
 
+/* Names of the engines that have a result. */
+function engines() {
+	return [...new Set(results.filter(it => it.isMeasured).map(engineOf))];
+}
+
 function actions() {
 	return [...new Set(results.filter(it => it.isMeasured).map(it => it.action))];
 }

@@ -186,6 +186,8 @@ function verdicts(compared, isRanked) {
 }
 
 function verdictSection() {
+	if (figures.refusal && engines().length === 1)
+		return el('p.hint', `All results are of ${engines()[0]}, so nothing is compared.`);
 	if (figures.refusal)
 		return el('p.warning', figures.refusal);
 	if (comparison === null)

@@ -9,7 +9,9 @@ const RESULTS_LOADED = 12;
 
 function pageParts() {
 	const only = results.length === 1 && results[0].isMeasured ? results[0] : null;
-	return [failures(), only ? [tiles(only), inWords(only)] : null, sweepSection(), verdictSection(),
+	const isAlone = figures.refusal && contestants().length === 1; /* with its repetitions */
+	const headline = isAlone ? contestants()[0].shown : only;
+	return [failures(), headline ? [tiles(headline), inWords(headline)] : null, sweepSection(), verdictSection(),
 		baselineSection(), notesSection(), only ? null : sideBySide(), comparisonSection(),
 		contestants().map(contestantSections), only ? sideBySide() : null, commandSection()];
 }
