@@ -57,7 +57,7 @@ rig_create(struct rig *rig, uint32_t verb, uint64_t count)
 	rig->options.workload = &rig->workload;
 	rig->options.driver = "memory";
 	rig->options.path = rig->path;
-	rig->options.clock = NB_CLOCK_MONOTONIC; /* need not be calibrated */
+	rig->options.clock = NB_CLOCK_MONOTONIC; /* needs no calibration */
 	rig->options.verify_rate = 1;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a run refuses before anything is touched. */
+/* Runs that are rejected before anything is touched. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 static struct rig rig;
 
-/** nb_run_new() fails so, and leaves nothing behind. */
+/** nb_run_new() fails with this text and leaves nothing behind. */
 static void
 assert_refused(int rc, const char *told)
 {
@@ -92,7 +92,7 @@ TEST(options_that_make_no_sense_are_refused)
 	rig.options.workload = NULL;
 	assert_refused(NB_ERR_USAGE, "a run needs a workload or a job");
 	rig.options = good;
-	rig.options.path = ""; /* which is not the root */
+	rig.options.path = ""; /* does not mean the root directory */
 	assert_refused(NB_ERR_USAGE, "path: must not be empty");
 	rig.options.path = NULL;
 	assert_refused(NB_ERR_USAGE, "path: must not be empty");
@@ -116,9 +116,9 @@ TEST(key_file_that_is_too_short_is_refused_before_anything_is_made)
 	rig_assert_told("--action=keys");
 }
 
-/* --- what the engine cannot --- */
+/* --- runs that the engine does not support --- */
 
-/** A plugin of tests/refused as driver; it is lent until the next call. */
+/** The path of a plugin of tests/refused. The next call overwrites it. */
 static const char *
 plugin(const char *name)
 {
@@ -154,7 +154,7 @@ TEST(auto_is_what_the_engine_says_of_the_place_and_another_is_taken_as_asked)
 		{"limited", "disk", NB_DUR_COMMIT, NB_DUR_COMMIT},
 		{"by_place", "disk", NB_DUR_AUTO, NB_DUR_PROCESS},
 		{"by_place", "memory", NB_DUR_AUTO, NB_DUR_COMMIT},
-		/* a level that is not offered: the table's */
+		/* an invalid level: the table's level */
 		{"by_place", "none-such", NB_DUR_AUTO, NB_DUR_COMMIT},
 		{"by_place", "memory", NB_DUR_PROCESS, NB_DUR_PROCESS}};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -200,7 +200,7 @@ TEST(database_is_below_the_path_by_the_drivers_name)
 	rig_new(&rig, NULL);
 	snprintf(path, sizeof(path), "%s/memory", rig.path);
 	ck_assert_str_eq(rig.run->path, path);
-	rig.options.driver = plugin("right"); /* a path, and its name is not that */
+	rig.options.driver = plugin("right"); /* a path, whose name is not "right" */
 	rig_new(&rig, NULL);
 	snprintf(path, sizeof(path), "%s/right", rig.path);
 	ck_assert_str_eq(rig.run->path, path);
@@ -211,7 +211,7 @@ TEST(callers_structures_may_be_shorter_and_change_afterwards)
 {
 	rig_create(&rig, NB_VERB_PUT, 10);
 	rig.options.size = offsetof(struct nb_run_options, cache_bytes);
-	rig.options.cache_bytes = 4711; /* beyond the end: not looked at */
+	rig.options.cache_bytes = 4711; /* beyond the end of the options: ignored */
 	rig.options.verify_rate = 17;
 	rig_new(&rig, NULL);
 	struct nb_run_options defaults = NB_RUN_OPTIONS_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Engines that do not come back: which call is told, and what is left of the run. Times are
- * short, and nothing here depends on how long they last.
+ * Engines that hang: the call that the error names, and the state of the abandoned run. Limits
+ * are short, and no test depends on exact durations.
  */
 #include <pthread.h>
 #include <string.h>
@@ -17,11 +17,11 @@ enum { COUNT = 1000, STUCK_AT = 300 };
 
 static struct rig rig;
 static uint64_t puts_begun; /* atomic */
-static int is_free;         /* atomic: what is stuck may go on */
-static int is_stuck;        /* atomic: it is */
+static int is_free;         /* atomic: the hanging call may continue */
+static int is_stuck;        /* atomic: a call hangs */
 static bool was_closed;
 
-/** What workers of a run that is left still have: they are in memory that is not searched. */
+/** The memory of the workers of an abandoned run, which LeakSanitizer must ignore. */
 const char *
 __lsan_default_suppressions(void);
 
@@ -100,7 +100,7 @@ begin(uint32_t threads)
 	ck_assert_int_eq(nb_run_left(&number), 0);
 }
 
-/** The run has ended as one that was left; nothing of it was closed. */
+/** The run was abandoned; the engine was not closed. */
 static void
 expect_left(int where, const char *told)
 {
@@ -137,7 +137,7 @@ TEST(the_other_workers_stop_and_are_counted)
 	const struct measurement *measured = &rig.run->measured;
 	ck_assert(measured->is_partial);
 	ck_assert_uint_eq(measured->ops, nb_histogram_count(measured->service));
-	/* all that was begun but the one that is stuck */
+	/* all puts that have begun, except the hanging one */
 	ck_assert_uint_eq(measured->ops, __atomic_load_n(&puts_begun, __ATOMIC_RELAXED) - 1);
 }
 
@@ -194,7 +194,7 @@ TEST(without_a_limit_nothing_is_overdue)
 	}
 }
 
-/** Somebody asks to stop twice, as soon as the engine is stuck in `call`. */
+/** Requests a stop twice, once the engine hangs. */
 static void *
 stop_twice(void *arg)
 {
@@ -205,7 +205,7 @@ stop_twice(void *arg)
 	return arg;
 }
 
-/** Nothing limits a call; what is reported then. */
+/** The error of a run without time limits that is stopped twice while `where` hangs. */
 static void
 expect_interrupted(int where, const char *told)
 {
@@ -242,11 +242,11 @@ TEST(a_request_to_stop_gives_a_call_some_time)
 	struct heartbeat heartbeat = {.call = NULL};
 	heartbeat_enter(&heartbeat, "put");
 	ck_assert(!run_watch(rig.run, &heartbeat, false));
-	heartbeat.since_ns -= UINT64_C(20000000000); /* it has been there for so long */
+	heartbeat.since_ns -= UINT64_C(20000000000); /* simulates a call of 20 s */
 	nb_stop();
 	ck_assert(!run_watch(rig.run, &heartbeat, false));
 	rig.run->left.stop_ns -= UINT64_C(20000000000);
-	ck_assert(!run_watch(rig.run, &heartbeat, true)); /* were it closing */
+	ck_assert(!run_watch(rig.run, &heartbeat, true)); /* if it closes */
 	ck_assert(run_watch(rig.run, &heartbeat, false));
 	ck_assert_int_eq(run_left_failure(rig.run), NB_ERR_INTERRUPTED);
 	nb_stop_clear();

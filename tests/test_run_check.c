@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What a job is checked for before anything is touched.
- */
+/* The checks of a job before anything is touched. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +11,7 @@
 
 static struct toy_rig rig;
 
-/** Not made, for this reason; and nothing is left behind. */
+/** nb_run_new() rejects the job with this text and leaves nothing behind. */
 static void
 is_refused(int rc, const char *text)
 {
@@ -27,7 +25,7 @@ is_refused(int rc, const char *text)
 
 #define READS "records = 100\nread = 1\n"
 
-/* Those of put, get and delete are checked in test_run.c. */
+/* test_run.c tests those of put, get and delete. */
 TEST(a_job_that_makes_no_sense_is_refused)
 {
 	char text[160];
@@ -45,7 +43,7 @@ TEST(a_job_that_makes_no_sense_is_refused)
 	ck_assert_int_eq(nb_run_new(&run, &rig.options), NB_ERR_USAGE);
 }
 
-/** Or what a thread waits for others would stand in response times. */
+/** Otherwise the waits of a thread for others would be part of response times. */
 TEST(a_lag_that_is_short_for_so_many_threads_is_refused_with_a_rate)
 {
 	static const char job[] = "records = 100\nread = 95\ninsert = 5\nrate = 1k\n";
@@ -83,7 +81,7 @@ TEST(verbs_that_the_engine_lacks_are_refused)
 		if (!can[c])
 			is_refused(NB_UNSUPPORTED, text);
 	}
-	/* a loading needs none of them */
+	/* a loading needs none of these verbs */
 	toy_create(&rig, "records = 100\ntxn-read = 1\n");
 	rig.options.driver = "null";
 	rig.options.what = NB_JOB_LOAD;
@@ -103,7 +101,7 @@ TEST(as_many_numbers_as_can_be_asked_for)
 {
 	ck_assert_uint_eq(numbers_of(READS), 100);
 	ck_assert_uint_eq(numbers_of("records = 100\nspace = 300\nupsert = 1\n"), 300);
-	/* groups take turns at the numbers of their inserts */
+	/* groups take turns with the numbers of their inserts */
 	ck_assert_uint_eq(numbers_of("records = 100\n[one]\ninsert = 1\ncount = 50\n"
 				     "[two]\nread = 1\ncount = 10\n"),
 		100 + 2 * 50);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cold runs: what is in memory before a run, at its first operation and after it, of an
- * engine whose files the test knows and of real ones.
+ * Cold runs: the share of the database in memory before a run, at its first operation and after
+ * it. With a test engine whose files are known, and with real engines.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 enum { FILE_BYTES = 4 << 20, COUNT = 1000 };
 
 static struct rig rig;
-static bool does_read; /* the engine, when it opens */
+static bool does_read; /* whether the engine reads the file in open */
 
 static void
 set_file_path(char *path, size_t size, const char *database)
@@ -28,7 +28,7 @@ set_file_path(char *path, size_t size, const char *database)
 	snprintf(path, size, "%s/data", database);
 }
 
-/** An engine that keeps a file, of which it may read all when it opens. */
+/** An engine that keeps a file, and may read all of it in open. */
 static int
 open_file(struct nb_db **out, const struct nb_open_args *args)
 {
@@ -45,7 +45,7 @@ open_file(struct nb_db **out, const struct nb_open_args *args)
 		ck_assert_int_eq(read(fd, data, sizeof(data)), sizeof(data));
 		close(fd);
 	}
-	struct nb_open_args memory = *args; /* behind it, always a new one */
+	struct nb_open_args memory = *args; /* the records are in a new memory database */
 	memory.flags = NB_OPEN_CREATE;
 	return rig_right()->open(out, &memory);
 }
@@ -59,7 +59,7 @@ filing(void)
 	return engine;
 }
 
-/** The rig with a database of its own below the build. */
+/** Create the rig, with its own database in the build directory. */
 static void
 begin(uint32_t verb)
 {
@@ -70,7 +70,7 @@ begin(uint32_t verb)
 	rig.options.verify_rate = 0;
 }
 
-/** Whether it can be cold there; of others it is not known whether they evict. */
+/** Whether runs can be cold there. It is unknown whether other file systems evict. */
 static bool
 can_be_cold(void)
 {
@@ -82,7 +82,7 @@ can_be_cold(void)
 	return can;
 }
 
-/** Whether the engine is built; `can` comes first. */
+/** Whether the engine is built. `can`: the result of can_be_cold(). */
 static bool
 has_engine(const char *driver, bool can)
 {
@@ -138,7 +138,10 @@ TEST(new_database_is_not_cold_and_is_looked_at)
 	end();
 }
 
-/** Takes the C library's place, to count. Dropping all caches follows evicting, if at all. */
+/**
+ * Replaces the C library's function to count evictions. mininb evicts files before it drops all
+ * caches, if it does that.
+ */
 static int evictions;
 
 int
@@ -196,7 +199,7 @@ TEST(what_cannot_be_cold_is_refused_before_it_is_opened)
 	snprintf(path, sizeof(path), "/dev/shm/mininb-cold.%d", (int)getpid());
 	rig.options.path = path;
 	rig.options.flags = NB_RUN_COLD;
-	ck_assert_int_eq(rig_run(&rig, &engine), NB_UNSUPPORTED); /* it would read back cold */
+	ck_assert_int_eq(rig_run(&rig, &engine), NB_UNSUPPORTED); /* not cold to read back */
 	rig_assert_told("can never be cold; use a --path on a device");
 	ck_assert(!rig.run->measured.has_begun);
 	execute(NB_VERB_PUT, 0, &engine);
@@ -208,7 +211,7 @@ TEST(what_cannot_be_cold_is_refused_before_it_is_opened)
 	end();
 }
 
-/** What reads all records has most of their files' pages in memory then. */
+/** A run that reads all records has most pages of the files in memory at its end. */
 static void
 check_engine(const char *driver)
 {
@@ -239,7 +242,7 @@ TEST(lmdb_is_cold_and_then_read)
 static const char job_text[] = "[workload]\nrecords = 1000\nvalue-size = 4000\n"
 			       "[run]\ncount = 1000\nread = 100\n";
 
-/** A job of the rig's database, loaded or run; `measured` is of the whole. */
+/** Load or run a job on the rig's database; `measured` is of the whole run. */
 static void
 execute_job(const struct nb_job *job, uint32_t what, uint32_t procs, uint32_t flags,
 	struct measurement *measured)
@@ -255,7 +258,7 @@ execute_job(const struct nb_job *job, uint32_t what, uint32_t procs, uint32_t fl
 	options.flags = flags;
 	ck_assert_msg(nb_run_new(&run, &options) == NB_OK, "%s", nb_error_text());
 	ck_assert_msg(nb_run_execute(run) == NB_OK, "%s", nb_error_text());
-	*measured = run->measured; /* of which only plain data is looked at */
+	*measured = run->measured; /* the test reads only plain members */
 	nb_run_delete(run);
 }
 

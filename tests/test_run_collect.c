@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is told while a job runs: intervals whose operations are all operations, what is
- * behind, and when it has become steady.
+ * Reports during a job: the operations of all intervals add up, the backlog, and the moment
+ * when the run becomes steady.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,18 +24,18 @@ hear(void *arg, const struct nb_interval *interval)
 {
 	struct heard *into = arg;
 	if (into->count > 0 && interval->phase + 1 != into->phases)
-		into->last_end_ns = 0; /* time begins anew in each phase */
+		into->last_end_ns = 0; /* each phase starts at time 0 */
 	into->count++;
 	into->ops += interval->ops;
 	into->phases = interval->phase + 1;
 	into->warmups += interval->is_warmup;
-	/* by its middle */
+	/* the middle of an interval decides */
 	into->wrong += interval->is_warmup !=
 		(interval->end_ns - interval->duration_ns / 2 - interval->duration_ns % 2 <
 			into->warmup_ns);
 	into->behind = interval->behind_ops;
 	into->wrong += interval->size != sizeof(*interval);
-	/* one ends where the next begins */
+	/* each interval begins where the last one ended */
 	into->wrong += interval->end_ns - interval->duration_ns != into->last_end_ns;
 	into->wrong += interval->p50_ns > interval->p99_ns && interval->p99_ns > 0;
 	into->wrong += interval->p99_ns > interval->max_ns;
@@ -61,9 +61,9 @@ TEST(operations_of_intervals_are_all_operations)
 			lengths[i]);
 		ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
 		ck_assert_uint_ge(heard.count, 1);
-		ck_assert_uint_eq(heard.ops, 1000); /* those of the warm-up are told, too */
+		ck_assert_uint_eq(heard.ops, 1000); /* includes the warm-up */
 		ck_assert_uint_eq(heard.wrong, 0);
-		ck_assert_uint_eq(heard.behind, 0); /* at the end */
+		ck_assert_uint_eq(heard.behind, 0); /* in the last interval */
 	}
 }
 
@@ -89,7 +89,7 @@ TEST(intervals_of_a_warm_up_are_marked)
 
 TEST(a_group_that_is_done_falls_behind_no_more)
 {
-	/* it has done all it was to do long before the other one, whose bound is time */
+	/* the first group ends long before the second one, which is limited by time */
 	begin("records = 100\n[few]\nread = 1\nrate = 100k\ncount = 10\n"
 	      "[long]\nread = 1\nduration = 60ms\n",
 		10000000);
@@ -100,7 +100,7 @@ TEST(a_group_that_is_done_falls_behind_no_more)
 
 TEST(a_group_falls_behind_no_more_after_its_time)
 {
-	/* 20 operations were due in its time, and 100 would have been by the end of the other */
+	/* 20 operations are due in its time; 100 would be at the end of the other group */
 	begin("records = 100\n[short]\nread = 1\nrate = 1k\nduration = 20ms\n"
 	      "[long]\nread = 1\nduration = 100ms\n",
 		10000000);
@@ -116,12 +116,12 @@ TEST(what_an_engine_cannot_do_is_behind)
 	toy.sleep_ns = 1000000;
 	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
 	const struct job_measurement *measured = toy_measured(&rig, 0);
-	/* 4000 are due, and no more than one in a millisecond can be done */
+	/* 4000 are due, but at most one per millisecond can be done */
 	ck_assert_uint_le(measured->done, 41);
 	ck_assert_double_le(measured->offered_ops, 4000);
 	ck_assert_double_ge(measured->offered_ops, 3990);
 	ck_assert_uint_ge(heard.behind, 3900);
-	/* the last began after those before it, and was due with the first 41 */
+	/* the last operation began after all others, and was due with the first 41 */
 	ck_assert_uint_ge(measured->lag_ns + 410000, (measured->done - 1) * 1000000);
 	struct nb_result *result;
 	struct nb_job_summary summary;
@@ -153,7 +153,10 @@ TEST(what_runs_in_the_background_is_no_part_of_the_sum)
 
 TEST(few_operations_are_no_queue)
 {
-	/* the first is due at once, and begun some microseconds later: that is all of the run */
+	/*
+	 * the first operation is due at once and begins some microseconds later; it is the only
+	 * one
+	 */
 	begin("records = 100\nread = 1\nrate = 10\nduration = 20ms\n", 0);
 	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
 	struct nb_result *result;
@@ -200,7 +203,7 @@ TEST(what_was_not_done_or_not_measured_is_noted)
 
 TEST(what_is_steady_may_end)
 {
-	/* any rate is steady within such limits, once a whole window was seen */
+	/* any rate is steady within such limits, after one full window */
 	begin("records = 100\nread = 1\nduration = 100s\nthreads = 2\n", 0);
 	rig.options.steady = (struct nb_steady){100000000, 1000, 1000};
 	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
@@ -228,7 +231,7 @@ TEST(what_is_never_steady_goes_on_to_its_bound)
 	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 2000);
 }
 
-/* ---- judging ---- */
+/* ---- the verdict ---- */
 
 TEST(all_that_is_wrong_is_counted_and_named)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whole jobs: all operations are done once by any number of threads, a good engine is
- * accused of nothing, and however a job ends, what it had is there and all is closed.
+ * Whole jobs: any number of threads executes each operation once, a correct engine gets no
+ * findings, and a job that ends in any way has a result and closes everything.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,13 +36,13 @@ compare_calls(const void *one, const void *other)
 	return a->size < b->size ? -1 : a->size > b->size;
 }
 
-/** What the engine saw of the operations, sorted; its count. To be freed. */
+/** The calls that the engine received, sorted. *count: their number. Free them. */
 static struct toy_call *
 calls_of(const char *text, uint32_t threads, uint64_t *count, uint64_t *digest)
 {
 	toy_create(&rig, text);
 	rig.job->groups[0].threads = threads;
-	rig.options.verify_rate = 0; /* nothing is read back */
+	rig.options.verify_rate = 0; /* no reading back */
 	toy.is_logging = true;
 	run_well();
 	struct toy_call *calls = malloc(toy.logged * sizeof(*calls));
@@ -114,8 +114,8 @@ TEST(a_good_engine_is_accused_of_nothing)
 }
 
 /**
- * Deletes, inserts and reads of two threads: what one of them knows of its own writes must not
- * accuse the engine of what the other did meanwhile.
+ * Deletes, inserts and reads by two threads. A thread's knowledge of its own writes must not
+ * blame the engine for writes of the other thread.
  */
 static const char deletes_and_inserts[] =
 	"records = 300\ncount = 6000\nthreads = 2\nread = 3\nupdate = 2\ninsert = 1\n"
@@ -147,7 +147,7 @@ TEST(old_values_are_found_beside_deletes_and_inserts_of_two_threads)
 	ck_assert_uint_gt(toy_measured(&rig, 0)->findings.verdicts[JOB_STALE], 0);
 }
 
-/** `memory` is always made. */
+/** Opens `memory` with NB_OPEN_CREATE, because it keeps nothing. */
 static int
 open_made(struct nb_db **out, const struct nb_open_args *args)
 {
@@ -163,7 +163,7 @@ TEST(writes_of_all_phases_are_read_back_after_reopening)
 		"records = 300\ncount = 320\n"
 		"[one]\nthreads = 2\ninsert = 1\n"
 		"[two]\nstart = after\nthreads = 3\ninsert = 1\n");
-	/* the toy loses everything at close; here it claims that it keeps its data */
+	/* the toy loses everything in close, but claims here to keep its data */
 	rig.options.flags = NB_RUN_FORCE;
 	toy_new(&rig);
 	rig.run->engine->table.caps |= NB_CAP_PERSISTENT;
@@ -175,7 +175,7 @@ TEST(writes_of_all_phases_are_read_back_after_reopening)
 	fclose(fopen(path, "w"));
 	ck_assert_int_eq(nb_run_execute(rig.run), NB_ERR_DATA);
 	ck_assert(rig.run->measured.is_reopened && rig.run->measured.has_read_back);
-	ck_assert_uint_eq(rig.run->measured.findings.verified, 640); /* which notes look at */
+	ck_assert_uint_eq(rig.run->measured.findings.verified, 640); /* notes use this sum */
 	for (size_t g = 0; g < 2; g++) {
 		const struct job_findings *findings = &toy_measured(&rig, g)->findings;
 		ck_assert_uint_eq(findings->verdicts[JOB_MISSING], 320);
@@ -249,7 +249,7 @@ TEST(keys_of_a_file_are_asked_for_no_further_than_it_goes)
 	ck_assert_int_eq(nb_job_set(rig.job, "key-format=file"), NB_OK);
 	ck_assert_int_eq(nb_job_set(rig.job, "key-size=8"), NB_OK);
 	ck_assert_int_eq(nb_job_set(rig.job, set), NB_OK);
-	rig.options.what = NB_JOB_LOAD; /* the floor is measured with its operations, too */
+	rig.options.what = NB_JOB_LOAD; /* the floor is also measured with its operations */
 	run_well();
 	ck_assert_uint_eq(rig.run->loading.measured.ops, 64);
 }
@@ -278,7 +278,7 @@ TEST(a_session_that_cannot_be_closed_is_told)
 	toy_break_run(&rig, TOY_MUTE, TOY_SESSION_CLOSE, 2, 1);
 	ck_assert_int_eq(toy_run(&rig), NB_FAIL);
 	toy_assert_told("toy: session_close: failed without saying why");
-	ck_assert(!toy_measured(&rig, 0)->is_partial); /* all was done by then */
+	ck_assert(!toy_measured(&rig, 0)->is_partial); /* the operations were already done */
 	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 1000);
 }
 
@@ -323,11 +323,11 @@ TEST(the_cpu_time_of_reading_back_is_no_operations)
 	ck_assert_msg(nb_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
 	const struct system_counts *used = &rig.run->measured.usage;
 	ck_assert_uint_eq(toy_measured(&rig, 0)->findings.verified, 300);
-	/* half of it was burnt reading back the loading, which is not counted at all */
+	/* half of it was used to read back the loading, which does not count */
 	ck_assert_uint_lt(used->user_ns + used->system_ns, burnt_ns / 3);
 }
 
-/** Takes about a millisecond in user mode, of which the pacer claims a tenth. */
+/** Takes about a millisecond in user mode; claims that the pacer used 0.1 ms of it. */
 static int
 get_spinning(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
@@ -369,9 +369,9 @@ TEST(counters_are_of_all_phases_without_loading_and_reading_back)
 	run_well();
 	ck_assert_uint_eq(grown("puts"), 640 + 160);
 	ck_assert_uint_eq(grown("gets"), 160);
-	ck_assert_uint_gt(toy_calls(TOY_GET), 160); /* what was written was looked at */
+	ck_assert_uint_gt(toy_calls(TOY_GET), 160); /* includes reading back */
 	ck_assert_uint_eq(grown("records"), 100);
-	ck_assert_uint_eq(rig.run->measured.usage_ops, 960); /* the warm-up's, too */
+	ck_assert_uint_eq(rig.run->measured.usage_ops, 960); /* includes the warm-up */
 }
 
 TEST(counters_of_a_loading_are_its_own)
@@ -416,7 +416,7 @@ TEST(progress_is_that_of_the_foreground_groups_until_the_last_one_ends)
 {
 	static const struct {
 		const char *text;
-		uint64_t total, more_ns, most_ns; /* left: more than, and at most */
+		uint64_t total, more_ns, most_ns; /* remaining time: lower and upper bound */
 	} cases[] = {{"[one]\nread = 1\ncount = 200\n[two]\nread = 1\ncount = 300\n"
 		      "[behind]\nupdate = 1\nbackground = yes\n",
 			     500, 0, 0},
@@ -453,7 +453,7 @@ TEST(phases_come_one_after_the_other)
 			if (toy.log[i].verb != verbs[v])
 				continue;
 			counts[v]++;
-			ck_assert_uint_ge(v, phase); /* none of a phase that is over */
+			ck_assert_uint_ge(v, phase); /* no call belongs to an earlier phase */
 			phase = v;
 		}
 	ck_assert_uint_eq(counts[0], 640);
@@ -498,7 +498,7 @@ TEST(threads_are_summed_up_exactly)
 	ck_assert_uint_eq(nb_histogram_count(read->response), read->ops);
 	ck_assert_uint_ge(nb_histogram_sum(read->response), nb_histogram_sum(read->service));
 	ck_assert_uint_gt(
-		measured->span_ns, measured->wall_ns); /* which is without the warm-up */
+		measured->span_ns, measured->wall_ns); /* wall_ns excludes the warm-up */
 	ck_assert_double_le(measured->offered_ops, 2000);
 	ck_assert_ptr_null(measured->kinds[NB_OP_INSERT].service);
 }

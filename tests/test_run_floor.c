@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The cost of the harness: measured for every mix that the null engine has. */
+/* The overhead of mininb itself, measured for every mix that the engine null supports. */
 #include <string.h>
 #include <time.h>
 
@@ -66,13 +66,19 @@ TEST(what_the_null_engine_cannot_do_has_none)
 TEST(latency_is_within_the_operation)
 {
 	measure("records = 30000\nread = 1\n", NB_JOB_RUN);
-	/* Half of the latencies of a pass are at least their median m: it takes m/2 or more. */
+	/*
+	 * Half of the latencies of a pass are at least their median m, so the pass takes at
+	 * least m/2 per operation.
+	 */
 	const struct measurement *measured = &rig.run->measured;
 	ck_assert((double)measured->floor_call_ns <= 8.1 * measured->floor_op_ns);
 	ck_assert_uint_gt(measured->floor_call_ns, 0);
 }
 
-/** Of reads of large values: reading all bytes of each to verify it, or only its lines. */
+/**
+ * The floor of reads of large values that are verified completely or only touched in each cache
+ * line.
+ */
 static double
 floor_of(double verify_rate)
 {
@@ -86,11 +92,11 @@ floor_of(double verify_rate)
 
 TEST(what_is_verified_in_the_run_is_in_its_floor)
 {
-	/* some 30 times as long; what disturbs one of them must do so in most of its passes */
+	/* the latter takes 30 times as long; a disturbance would have to affect most passes */
 	ck_assert(floor_of(0) < floor_of(1));
 }
 
-/** CPU time of measuring the loading of so many values of 8 MiB. */
+/** CPU time to measure the loading of `records` values of 8 MiB. */
 static double
 cost_of(const char *records)
 {
@@ -107,7 +113,7 @@ cost_of(const char *records)
 TEST(large_values_of_one_kind_are_as_few_as_take_their_time)
 {
 	cost_of("1");
-	ck_assert(cost_of("1000") < 10 * cost_of("1")); /* and not 64 times as much */
+	ck_assert(cost_of("1000") < 10 * cost_of("1")); /* instead of 64 times */
 }
 
 TEST(stop_does_not_make_it_endless)

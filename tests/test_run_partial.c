@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What ranks need of a run: partial results meanwhile, a begin that others choose, one shard. */
+/* Features for ranks: partial results, a begin that others choose, and one shard. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static struct heard {
 	uint64_t count, ops, wrong, digest;
 } heard;
 
-/** A partial result, which grows. The last one ends the run. */
+/** Check a partial result. Operations never decrease. The last one stops the run. */
 static void
 hear(void *arg, const struct nb_run *run)
 {
@@ -32,7 +32,7 @@ hear(void *arg, const struct nb_run *run)
 		by_group += result->groups[g].measured.ops;
 	into->wrong += ops < into->ops || by_group != ops;
 	into->wrong += nb_result_is_partial(result) == 0;
-	/* histograms are read after the counts, and go on meanwhile */
+	/* histograms are read after the counts, while operations go on */
 	into->wrong += ops > 0 && nb_histogram_count(nb_result_service(result)) == 0;
 	into->wrong += result->measured.begun_at_ns == 0;
 	into->ops = ops;
@@ -61,11 +61,11 @@ TEST(partial_results_are_of_what_was_done_so_far)
 	ck_assert_uint_eq(heard.wrong, 0);
 	ck_assert_uint_ge(rig.run->measured.ops, heard.ops);
 	ck_assert_uint_eq(rig.run->digest, heard.digest);
-	/* nothing of the partial ones is left in the result */
+	/* the final result excludes the partial ones */
 	ck_assert_uint_eq(nb_histogram_count(rig.run->measured.service), rig.run->measured.ops);
 }
 
-/** How often it was asked, and what it says then. */
+/** The number of calls, and the start time that they return from `known_from` on. */
 static struct {
 	uint32_t asked, known_from;
 	uint64_t moment_ns;
@@ -95,8 +95,8 @@ TEST(operations_begin_at_the_moment_that_is_told)
 	uint64_t moment_ns = clock_real_ns() + UINT64_C(300000000);
 	begin_at(moment_ns);
 	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
-	ck_assert_uint_eq(start.asked, 5); /* once it is known, and not of the second phase */
-	/* a clock that is set meanwhile moves both */
+	ck_assert_uint_eq(start.asked, 5); /* until it is known; not for phase two */
+	/* a clock set meanwhile changes both */
 	ck_assert_uint_ge(rig.run->measured.begun_at_ns, moment_ns - 1000000);
 	ck_assert_uint_eq(rig.run->measured.ops, 200);
 }

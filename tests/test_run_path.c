@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The directory of the database: made for what writes, asked for by what reads. */
+/* The database directory: writing runs create it, reading runs need an existing one. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 static struct rig rig;
 
-/** A run of an engine that keeps its data, on <dir>/<name>. */
+/** Create a run of an engine that keeps its data in <dir>/<name>. */
 static void
 new_run(struct rig *of, uint32_t verb, const char *name)
 {
@@ -50,7 +50,7 @@ TEST(path_is_made_with_all_its_parents)
 		ck_assert(!rig.run->measured.had_data);
 		ck_assert_uint_eq(rig.run->measured.had_bytes, 0);
 		ck_assert_int_eq(
-			run_prepare_path(rig.run), NB_OK); /* that it is there is fine */
+			run_prepare_path(rig.run), NB_OK); /* an existing path is fine */
 	}
 }
 
@@ -66,7 +66,7 @@ TEST(fresh_put_finds_an_empty_directory)
 	rig.run->options.flags |= NB_RUN_FORCE;
 	ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
 	ck_assert(rig.run->measured.had_data);
-	rig.run->options.flags = NB_RUN_FRESH; /* what was forced is ours */
+	rig.run->options.flags = NB_RUN_FRESH; /* a forced database belongs to mininb */
 	ck_assert_int_eq(run_prepare_path(rig.run), NB_OK);
 	ck_assert(!rig.run->measured.had_data);
 	ck_assert(!rig_has(&rig, "nb/memory/file") && !rig_has(&rig, "nb/memory/sub"));
@@ -191,7 +191,7 @@ TEST(engine_that_keeps_nothing_needs_no_database)
 TEST(directory_that_may_not_be_written_is_told)
 {
 	if (geteuid() == 0)
-		return; /* who may write everywhere */
+		return; /* root may write everywhere */
 	new_run(&rig, NB_VERB_PUT, "nb");
 	ck_assert_int_eq(chmod(rig.dir, 0555), 0);
 	ck_assert_int_eq(run_prepare_path(rig.run), NB_FAIL);
@@ -199,7 +199,7 @@ TEST(directory_that_may_not_be_written_is_told)
 	ck_assert_int_eq(chmod(rig.dir, 0777), 0);
 }
 
-/** A second run of the same database, whose verb is given, must be refused or not. */
+/** A second run on the same database, with this verb, is rejected or not. */
 static void
 prepare_beside(struct rig *first, uint32_t verb, uint32_t caps, int rc)
 {
@@ -225,7 +225,7 @@ TEST(a_database_is_of_one_run_until_that_lets_it_go)
 		prepare_beside(&rig, verb, NB_CAP_PERSISTENT, NB_FAIL);
 		prepare_beside(&rig, verb, both, NB_FAIL);
 	}
-	prepare_beside(&rig, NB_VERB_PUT, 0, NB_OK); /* it keeps nothing */
+	prepare_beside(&rig, NB_VERB_PUT, 0, NB_OK); /* the engine keeps no data */
 	run_release_path(rig.run);
 	prepare_beside(&rig, NB_VERB_GET, NB_CAP_PERSISTENT, NB_OK);
 }

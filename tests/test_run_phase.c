@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Jobs of several processes, on an engine whose records are in memory that all share.
- */
+/* Jobs with several processes, on an engine whose records are in shared memory. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,18 +17,18 @@
 
 enum { RECORDS = 512, VALUE_MAX = 128 };
 
-/** What all processes see. */
+/** The memory shared by all processes. */
 static struct ground {
 	pthread_mutex_t lock;
 	struct {
-		size_t size; /* 0: there is none */
+		size_t size; /* 0: no record */
 		uint8_t bytes[VALUE_MAX];
 	} records[RECORDS];
 	uint64_t gets, puts;      /* atomic */
 	uint32_t opens, sessions; /* atomic */
-	uint32_t get_us;          /* that a get takes, at least */
-	uint64_t die_at, fail_at; /* the get that ends its process, or fails; 0: none */
-	pid_t pids[16];           /* of the databases that were opened */
+	uint32_t get_us;          /* minimum duration of a get */
+	uint64_t die_at, fail_at; /* number of the get that does so; 0: none */
+	pid_t pids[16];           /* processes that opened the database */
 } * ground;
 
 struct nb_session {
@@ -151,7 +149,7 @@ begin(const char *text, uint32_t procs)
 static void
 end(void)
 {
-	/* none is left behind, as a zombie or alive */
+	/* no child is left */
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 	ck_assert_int_eq(errno, ECHILD);
 	toy_destroy(&rig);
@@ -174,7 +172,7 @@ TEST(processes_share_the_operations_and_each_opens_the_database)
 	ck_assert_uint_eq(toy_wrong(&measured->findings), 0);
 	for (uint32_t t = 0; t < 6; t++)
 		ck_assert_uint_gt(measured->threads[t].ops, 0);
-	ck_assert_uint_eq(ground->opens, 4); /* the parent's to settle it */
+	ck_assert_uint_eq(ground->opens, 4); /* the fourth is the parent's, to settle */
 	for (int i = 0; i < 3; i++) {
 		ck_assert_int_ne(ground->pids[i], getpid());
 		for (int j = 0; j < i; j++)
@@ -191,7 +189,7 @@ TEST(processes_share_the_operations_and_each_opens_the_database)
 				1000);
 	ck_assert_uint_ge(all->max_resident_bytes, (uint64_t)used.ru_maxrss * 1024);
 	ck_assert(rig.run->engine->table.stats != NULL);
-	ck_assert_uint_eq(all->counters.count, 0); /* of each its own, or of all: not known */
+	ck_assert_uint_eq(all->counters.count, 0); /* their scope is unknown */
 	end();
 }
 
@@ -219,7 +217,7 @@ TEST(inserts_of_other_processes_are_waited_for)
 
 TEST(all_processes_read_back_all_that_they_have_written)
 {
-	/* some 50 ms of it, through which the parent goes on watching */
+	/* about 50 ms, during which the parent keeps watching */
 	begin("records = 512\nupdate = 1\ndistribution = sequential\ncount = 512\n", 2);
 	ground->get_us = 100;
 	ck_assert_msg(nb_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
@@ -234,7 +232,7 @@ TEST(a_process_that_dies_or_fails_ends_all_and_is_told)
 		uint64_t die_at, fail_at;
 		const char *told[2];
 	} cases[] = {{2000, 0, {"was ended by SIGKILL"}},
-		{1, 0, {"was ended by SIGKILL"}}, /* and holds nobody up */
+		{1, 0, {"was ended by SIGKILL"}}, /* blocks no other process */
 		{0, 2000, {"read, operation ", "the ground is broken"}}};
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
 		begin("records = 300\nread = 1\nthreads = 2\nduration = 100s\n", 3);

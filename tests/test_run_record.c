@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A job as a trace: what is recorded is what the engine saw, and what is replayed from that
- * is the same again.
+ * Recorded jobs: the trace contains the operations that the engine received, and a replay of it
+ * gives the same operations.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 static struct toy_rig rig;
 static char path[128];
 
-/** A call as both can tell it. */
+/** A call as both the toy and a trace represent it. */
 struct seen {
 	uint32_t kind, session;
 	uint64_t number, size;
@@ -30,7 +30,7 @@ compare_seen(const void *one, const void *other)
 	return a->size < b->size ? -1 : a->size > b->size;
 }
 
-/** Operations that the toy saw: gets, puts, deletes, scans. To be freed. */
+/** The gets, puts, deletes and scans that the toy received. Free them. */
 static struct seen *
 seen_by_toy(uint64_t *count)
 {
@@ -58,7 +58,7 @@ number_of(struct nb_slice key)
 	return number;
 }
 
-/** The same of the trace. */
+/** The calls that the trace contains. Free them. */
 static struct seen *
 seen_in_trace(uint64_t *count, uint64_t room, bool has_due)
 {
@@ -100,7 +100,7 @@ assert_same(const struct seen *one, const struct seen *other, uint64_t count)
 		ck_assert_int_eq(compare_seen(&one[i], &other[i]), 0);
 }
 
-/** In any order. Frees both. */
+/** Both have the same calls, in any order. Frees both. */
 static void
 assert_same_set(struct seen *one, struct seen *other, uint64_t count)
 {
@@ -117,7 +117,7 @@ begin(const char *text)
 	toy_create(&rig, text);
 	snprintf(path, sizeof(path), "%s/recorded", rig.dir);
 	rig.options.record_path = path;
-	rig.options.verify_rate = 0; /* nothing is read back */
+	rig.options.verify_rate = 0; /* no reading back */
 	toy.is_logging = true;
 }
 
@@ -146,7 +146,7 @@ compare_due(const void *one, const void *other)
 	return memcmp(one, other, sizeof(struct due_op));
 }
 
-/** Run it, and append to `ops` what was recorded; how many there are then. */
+/** Run the job and append its trace to `ops`. Returns the new count. */
 static uint64_t
 run_shard(const char *text, struct due_op *ops, uint64_t count)
 {
@@ -166,7 +166,7 @@ run_shard(const char *text, struct due_op *ops, uint64_t count)
 	return count;
 }
 
-/** Each operation of one with all threads is done by one shard, at the same time. */
+/** Exactly one shard executes each operation of an undivided run, at the same due time. */
 TEST(shards_do_all_operations_of_the_stream_once)
 {
 	static const char *const texts[] = {"read = 3\nupdate = 2\nrate = 500k\n",
@@ -222,7 +222,7 @@ TEST(of_each_thread_it_is_in_that_threads_order)
 	struct seen *engine = seen_by_toy(&count);
 	struct seen *trace = seen_in_trace(&other, count, false);
 	ck_assert_uint_eq(other, 1920);
-	/* without a rate it is in the order of numbers, and strata are taken in turn */
+	/* without a rate, the trace is in the order of numbers; threads take strata in turn */
 	for (uint64_t i = 0; i < other; i++) {
 		uint64_t thread = i / OPS_STRATUM % 3, at = next[thread];
 		while (at < count && engine[at].session != thread)
@@ -256,7 +256,7 @@ TEST(a_replay_of_the_record_does_the_same_again)
 	struct nb_trace_options trace = trace_at(path, NB_TRACE_AUTO, 0);
 	rig.options.record_path = NULL;
 	rig.options.traces = &trace;
-	rig.options.flags = NB_RUN_ALLOW_MISSING; /* it begins on an empty database */
+	rig.options.flags = NB_RUN_ALLOW_MISSING; /* it starts on an empty database */
 	rig.job->groups[0].threads = 3;
 	run_well();
 	struct seen *again = seen_by_toy(&other);
@@ -286,7 +286,7 @@ TEST(what_a_trace_cannot_hold_is_told_and_leaves_no_file)
 	ck_assert_int_eq(toy_run(&rig), NB_ERR_USAGE);
 	toy_assert_told("a trace cannot hold a batch");
 	ck_assert_int_ne(access(path, F_OK), 0);
-	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 200); /* the run itself was done */
+	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 200); /* the run itself was complete */
 	struct nb_run *run;
 	begin("records = 200\n[one]\nread = 1\n[two]\nread = 1\n");
 	ck_assert_int_eq(nb_run_new(&run, &rig.options), NB_ERR_USAGE);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Jobs whose operations are those of traces.
- */
+/* Jobs whose operations come from traces. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +34,7 @@ key_of(uint64_t i)
 	return i * 0x9e3779b97f4a7c15u >> 20;
 }
 
-/** A loading and a run as YCSB's text has them. */
+/** A loading and a run, as YCSB's text format represents them. */
 static void
 begin_two(uint32_t threads)
 {
@@ -79,8 +77,8 @@ TEST(a_loading_and_a_run_are_two_groups)
 		ck_assert_uint_eq(run->kinds[NB_OP_READ].ops, RUN / 2);
 		ck_assert_uint_eq(run->kinds[NB_OP_UPDATE].ops, RUN / 4);
 		ck_assert_uint_eq(run->kinds[NB_OP_SCAN].ops, RUN / 4);
-		ck_assert_ptr_null(run->kinds[NB_OP_DELETE].service); /* there was none */
-		/* a value is its key: 8 bytes, and so every one was found to be */
+		ck_assert_ptr_null(run->kinds[NB_OP_DELETE].service); /* no deletes */
+		/* the value of a key is the key's 8 bytes, and all were verified */
 		ck_assert_uint_eq(loading->kinds[NB_OP_INSERT].bytes, LOADED * 8);
 		ck_assert_uint_eq(toy_wrong(&run->findings), 0);
 		ck_assert_uint_eq(run->findings.foreign, 0);
@@ -93,7 +91,7 @@ TEST(a_loading_and_a_run_are_two_groups)
 	}
 }
 
-/** 4000 puts and 1000 deletes of keys that nobody reads. */
+/** 4000 puts and 1000 deletes of keys without reads. */
 static void
 begin_writes(void)
 {
@@ -115,7 +113,7 @@ TEST(writes_of_a_trace_are_read_back)
 		{TOY_DROP, TOY_DEL, NB_ERR_DATA, 0, 1}};
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
 		begin_writes();
-		if (cases[c].defect != TOY_RIGHT) /* of 4000 puts, or 1000 deletes, one */
+		if (cases[c].defect != TOY_RIGHT) /* of one of 4000 puts or 1000 deletes */
 			toy_break_run(&rig, cases[c].defect, cases[c].verb, 500, 1);
 		int rc = toy_run(&rig);
 		ck_assert_msg(rc == cases[c].rc, "%d: %s", rc, nb_error_text());
@@ -139,7 +137,7 @@ TEST(wrong_values_and_misses_of_a_trace_are_found)
 		begin_two(2);
 		toy_break_run(&rig, cases[c].defect, cases[c].verb, 100, 1);
 		ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
-		/* in the run, or when the loading's puts are read back */
+		/* found in the run or when the loading's puts are read back */
 		const struct job_findings *run = &toy_measured(&rig, 1)->findings;
 		const struct job_findings *loading = &toy_measured(&rig, 0)->findings;
 		ck_assert_uint_eq(
@@ -151,7 +149,7 @@ TEST(wrong_values_and_misses_of_a_trace_are_found)
 
 #define ONE "records = 0\n[run]\nread = 1\n"
 
-/** A trace of our own with these operations of the keys 0..keys-1, in turn. */
+/** Write a trace in our format. Its operations go to keys 0 to keys - 1 in turn. */
 static void
 write_trace(const uint32_t *kinds, size_t kind_count, uint64_t count, uint64_t keys,
 	uint64_t step_ns)
@@ -177,7 +175,7 @@ write_trace(const uint32_t *kinds, size_t kind_count, uint64_t count, uint64_t k
 
 TEST(values_that_the_trace_put_are_its_own_however_long_ago)
 {
-	/* more keys than a thread remembers, and read when they are long forgotten */
+	/* more keys than a thread remembers; reads come after they are forgotten */
 	static const uint32_t both[] = {NB_OP_UPSERT, NB_OP_READ};
 	for (uint32_t threads = 1; threads <= 3; threads++) {
 		fclose(begin(ONE));
@@ -198,7 +196,10 @@ TEST(a_lost_put_of_a_trace_is_found_for_any_number_of_threads)
 		fclose(begin(ONE));
 		rig.job->groups[0].threads = threads;
 		write_trace(kinds, 2, 2000, 100, 0);
-		/* neither its first put nor its last: one read before the next put sees it */
+		/*
+		 * neither the key's first put nor its last, so one read before the next put
+		 * detects it
+		 */
 		toy_break_run_for(&rig, 42, TOY_DROP, TOY_PUT, 5);
 		ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
 		ck_assert_uint_eq(toy_measured(&rig, 0)->findings.verdicts[JOB_STALE], 1);
@@ -214,7 +215,7 @@ TEST(what_a_trace_deleted_need_not_be_there)
 	int rc = toy_run(&rig);
 	ck_assert_msg(rc == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_eq(toy_measured(&rig, 0)->kinds[NB_OP_READ].answers[NB_NOT_FOUND], 3000);
-	/* but a delete that does nothing is found, by the read and by reading back */
+	/* both the read and reading back find a delete without effect */
 	fclose(begin(ONE));
 	write_trace(kinds, 3, 900, 300, 0);
 	toy_break_run(&rig, TOY_DROP, TOY_DEL, 20, 1);
@@ -229,12 +230,12 @@ TEST(with_a_speed_operations_are_due_at_the_traces_times)
 		fclose(begin(ONE));
 		rig.job->groups[0].threads = threads;
 		rig.options.speed = 2;
-		write_trace(kinds, 2, 400, 100, 200000); /* 80 ms; at twice the speed, 40 */
+		write_trace(kinds, 2, 400, 100, 200000); /* 80 ms, or 40 at twice the speed */
 		int rc = toy_run(&rig);
 		ck_assert_msg(rc == NB_OK, "%s", nb_error_text());
 		const struct job_measurement *measured = toy_measured(&rig, 0);
 		ck_assert_uint_eq(measured->ops, 400);
-		/* the last one is not begun before its time */
+		/* the last operation does not begin before it is due */
 		ck_assert_uint_ge(measured->span_ns, 399 * 200000 / 2);
 		const struct job_kind *read = &measured->kinds[NB_OP_READ];
 		ck_assert_uint_eq(nb_histogram_count(read->response), 200);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Steps of all kinds of runs on the main thread: pinning, and the texts of failures. Whole runs
- * go through them in test_run_verb.c and test_run_execute.c.
+ * Steps of all kinds of runs on the main thread: pinning, and texts of failures.
+ * test_run_verb.c and test_run_execute.c test whole runs.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 static struct rig rig;
 
-/** The only CPU that this thread may use; -1 if there are more. */
+/** The CPU of this thread; -1 if it may use several. */
 static int
 cpu_of(void)
 {
@@ -25,7 +25,7 @@ cpu_of(void)
 	return -1;
 }
 
-/** The nth CPU of those that the process may use; -1: there are not as many. */
+/** The nth CPU that the process may use; -1: it has fewer. */
 static int
 allowed_cpu(int nth)
 {
@@ -84,7 +84,7 @@ TEST(workers_go_round_the_cpus_of_the_process)
 	int count = 0;
 	while (allowed_cpu(count) >= 0)
 		count++;
-	ck_assert_int_eq(run_pin((uint32_t)count), NB_OK); /* narrows it to the first one */
+	ck_assert_int_eq(run_pin((uint32_t)count), NB_OK); /* leaves only the first */
 	ck_assert_int_eq(cpu_of(), allowed_cpu(0));
 }
 
@@ -103,7 +103,7 @@ TEST(a_failure_is_told_with_the_engine_and_the_verb)
 		"memory: flush: answered 7, but may answer only NB_OK (0) or a negative "
 		"failure");
 	(void)error_set(NB_FAIL, "out of luck");
-	/* an answer that is no failure is none here */
+	/* a positive answer becomes a failure here */
 	ck_assert_int_eq(run_engine_failure(rig.run, NB_NOT_FOUND, "settling"), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "memory: settling: out of luck");
 }

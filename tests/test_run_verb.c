@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whole runs of put, get and delete, on engines that are right and on engines that have one
- * defect: nothing that goes wrong may be lost, and the database is closed whatever happens.
+ * Whole runs of put, get and delete, on correct engines and on engines with one defect. Every
+ * failure is reported, and the database is closed in any case.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -17,11 +17,11 @@
 #include "toy.h"
 #include "unit.h"
 
-enum { COUNT = 1003 }; /* prime-ish: no number of threads divides it */
+enum { COUNT = 1003 }; /* no tested number of threads divides it */
 
 static struct rig rig;
 
-/** Whatever happened, all that was opened is closed. */
+/** Everything that was opened is closed. */
 void
 unit_teardown(void)
 {
@@ -29,7 +29,7 @@ unit_teardown(void)
 	ck_assert_int_eq(toy.sessions, 0);
 }
 
-/** The toy, about to do right, and a rig for it. */
+/** A correct toy, and a rig for it. */
 static struct nb_engine
 begin(uint32_t verb, uint32_t threads)
 {
@@ -47,7 +47,7 @@ measured(void)
 	return &rig.run->measured;
 }
 
-/** The toy's defect is for the nth key of the file alone, at the first call for it. */
+/** Apply the defect to the first call for the nth key of the file. */
 static void
 break_key(uint32_t defect, uint32_t verb, uint64_t nth)
 {
@@ -55,7 +55,7 @@ break_key(uint32_t defect, uint32_t verb, uint64_t nth)
 	toy.number = __builtin_bswap64(nth) + 1;
 }
 
-/** Whether there is a result of the run, and whether it says that it is partial. */
+/** Check whether the run has a result, and whether the result is partial. */
 static void
 assert_result(bool is_there, bool is_partial)
 {
@@ -67,7 +67,7 @@ assert_result(bool is_there, bool is_partial)
 	nb_result_delete(result);
 }
 
-/* --- runs that go well --- */
+/* --- successful runs --- */
 
 TEST(every_operation_is_done_once_by_any_number_of_threads)
 {
@@ -78,7 +78,7 @@ TEST(every_operation_is_done_once_by_any_number_of_threads)
 		for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
 			struct nb_engine engine = begin(verb, threads[t]);
 			uint64_t calls[COUNT] = {0};
-			rig.options.verify_rate = 0; /* which would get what was put */
+			rig.options.verify_rate = 0; /* reading back would call get */
 			toy.is_logging = true;
 			ck_assert_msg(rig_run(&rig, &engine) == NB_OK, "%s", nb_error_text());
 			for (uint64_t i = 0; i < toy.logged; i++) {
@@ -96,7 +96,7 @@ TEST(every_operation_is_done_once_by_any_number_of_threads)
 			ck_assert(!measured()->is_partial);
 			ck_assert_uint_eq(measured()->value_bytes,
 				verb == NB_VERB_DELETE ? 0 : COUNT * 100);
-			/* the toy keeps nothing, so it is loaded first */
+			/* the toy keeps nothing, so the run loads it first */
 			ck_assert_int_eq(measured()->is_loaded, verb != NB_VERB_PUT);
 		}
 }
@@ -124,7 +124,7 @@ TEST(a_run_is_executed_only_once)
 
 enum { SLEEP_NS = 2 * 1000 * 1000, SLEEPY = 24 };
 
-/** A put of few operations that take some time each. */
+/** A put of few operations that take SLEEP_NS each. */
 static struct nb_engine
 begin_sleepy(uint32_t threads)
 {
@@ -145,10 +145,10 @@ TEST(wall_time_is_one_window_over_all_threads)
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	uint64_t around = (uint64_t)(after.tv_sec - before.tv_sec) * 1000000000 +
 		(uint64_t)after.tv_nsec - (uint64_t)before.tv_nsec;
-	/* six operations follow one another in each thread */
+	/* each thread executes six operations in a row */
 	ck_assert_uint_ge(measured()->wall_ns, SLEEPY / 4 * SLEEP_NS);
 	ck_assert_uint_le(measured()->wall_ns, around);
-	/* latencies are of all threads, so their sum is no time that has passed */
+	/* latencies of all threads together exceed the elapsed time */
 	ck_assert_uint_ge(nb_histogram_sum(measured()->service), (uint64_t)SLEEPY * SLEEP_NS);
 	struct nb_result *result;
 	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
@@ -164,7 +164,7 @@ TEST(both_clocks_measure)
 		rig.options.clock = clocks[i];
 		struct nb_run *run;
 		int rc = nb_run_new(&run, &rig.options);
-		if (clocks[i] == NB_CLOCK_TSC && rc == NB_UNSUPPORTED) { /* not here */
+		if (clocks[i] == NB_CLOCK_TSC && rc == NB_UNSUPPORTED) { /* no TSC */
 			rig_assert_told("--clock=monotonic");
 			continue;
 		}
@@ -229,7 +229,7 @@ TEST(pinned_workers_have_a_cpu_each)
 	sched_getaffinity(0, sizeof(before), &before);
 	ck_assert_msg(rig_run(&rig, &engine) == NB_OK, "%s", nb_error_text());
 	sched_getaffinity(0, sizeof(after), &after);
-	ck_assert(CPU_EQUAL(&before, &after)); /* this thread is where it was */
+	ck_assert(CPU_EQUAL(&before, &after)); /* the affinity of this thread is unchanged */
 	for (int id = 0; id < 2; id++) {
 		cpu_set_t allowed;
 		CPU_AND(&allowed, &ran_on[id], &before);
@@ -278,12 +278,12 @@ TEST(phases_are_told_in_their_order_on_this_thread)
 	ck_assert_uint_eq(told.wrong, 0);
 }
 
-/* --- data that is not what it should be --- */
+/* --- wrong data --- */
 
 TEST(data_that_is_not_what_it_should_be_is_an_error_with_its_counts)
 {
 	static const struct {
-		uint32_t verb, defect, call; /* of 100 calls */
+		uint32_t verb, defect, call; /* the verb that is defective in 100 calls */
 		double verify_rate;
 		const char *text;
 	} cases[] = {
@@ -302,7 +302,7 @@ TEST(data_that_is_not_what_it_should_be_is_an_error_with_its_counts)
 		struct nb_engine engine = begin(cases[i].verb, 3);
 		toy_break(cases[i].defect, cases[i].call, 1, 100);
 		rig.options.verify_rate = cases[i].verify_rate;
-		rig.options.flags = NB_RUN_ALLOW_MISSING; /* does not allow these */
+		rig.options.flags = NB_RUN_ALLOW_MISSING; /* does not allow these defects */
 		ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_DATA);
 		ck_assert_str_eq(nb_error_text(), cases[i].text);
 		ck_assert(!measured()->is_partial);
@@ -316,7 +316,7 @@ TEST(missing_keys_are_an_error_unless_they_are_allowed)
 		for (uint32_t flags = 0; flags <= NB_RUN_ALLOW_MISSING;
 			flags += NB_RUN_ALLOW_MISSING) {
 			toy_reset();
-			toy_break(TOY_DROP, TOY_PUT, 1, 100); /* when it is loaded */
+			toy_break(TOY_DROP, TOY_PUT, 1, 100); /* during the loading */
 			rig.options.flags = flags;
 			ck_assert_int_eq(
 				rig_run(&rig, &engine), flags == 0 ? NB_ERR_DATA : NB_OK);
@@ -330,7 +330,7 @@ TEST(missing_keys_are_an_error_unless_they_are_allowed)
 	}
 }
 
-/** Keys 500 to 504 of the file are the first one, too. */
+/** Overwrite keys 500 to 504 of the file with the first key. */
 static void
 repeat_first_key(void)
 {
@@ -359,7 +359,7 @@ put_nothing(struct nb_session *session, struct nb_slice key, struct nb_slice val
 	return NB_OK;
 }
 
-/** Finds the first key of the file once, and all others. */
+/** Finds the first key of the file only once, but always finds others. */
 static int
 del_first_once(struct nb_session *session, struct nb_slice key)
 {
@@ -369,7 +369,7 @@ del_first_once(struct nb_session *session, struct nb_slice key)
 
 TEST(many_keys_are_counted_exactly_where_a_delete_finds_nothing)
 {
-	enum { MANY = 1400000 }; /* more than one pass looks at */
+	enum { MANY = 1400000 }; /* more than one pass of the survey covers */
 	struct nb_engine engine = *rig_right();
 	engine.put = put_nothing;
 	engine.del = del_first_once;
@@ -483,7 +483,7 @@ TEST(counters_are_of_the_operations_and_settling_alone)
 		for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
 			struct nb_engine engine = begin_told(verb, threads);
 			ck_assert_msg(rig_run(&rig, &engine) == NB_OK, "%s", nb_error_text());
-			/* before there was a loading, and after it all was looked at again */
+			/* the loading came before, and reading back after */
 			ck_assert_uint_eq(
 				grown("puts")->value, verb == NB_VERB_PUT ? COUNT : 0);
 			ck_assert_uint_eq(
@@ -507,7 +507,7 @@ TEST(counters_of_a_run_that_failed_are_of_what_it_did)
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "toy: put, operation 700: the toy is broken");
 	ck_assert_uint_eq(measured()->ops, 700);
-	ck_assert_uint_eq(grown("puts")->value, 701); /* with the one that failed */
+	ck_assert_uint_eq(grown("puts")->value, 701); /* includes the failed put */
 	ck_assert_uint_eq(grown("flushes")->value, 0);
 }
 
@@ -523,7 +523,7 @@ TEST(threads_and_series_are_all_that_the_run_has_done)
 		for (uint32_t t = 0; t < 3; t++) {
 			sum += it->threads[t].ops;
 			ck_assert_uint_le(it->threads[t].wall_ns, it->wall_ns);
-			/* all in the first place, and in no other */
+			/* all counts are in the first element */
 			ck_assert_uint_eq(it->threads[t].kinds[0], it->threads[t].ops);
 			for (uint32_t kind = 1; kind < NB_OP_KINDS; kind++)
 				ck_assert_uint_eq(it->threads[t].kinds[kind], 0);
@@ -535,11 +535,11 @@ TEST(threads_and_series_are_all_that_the_run_has_done)
 			ops += series->samples[i].ops;
 			ck_assert_uint_le(series->samples[i].latency_count, 1);
 			if (series->samples[i].latency_count == 0)
-				continue; /* nothing ended in it */
+				continue; /* no operation ended in this interval */
 			latencies += series->samples[i].latencies[0].count;
 			ck_assert_uint_eq(series->samples[i].latencies[0].kind, 0);
 		}
-		ck_assert_uint_eq(series->pulses_count, 1); /* of the operations alone */
+		ck_assert_uint_eq(series->pulses_count, 1); /* only of the operations */
 		for (size_t i = 0; i < series->pulses[0].count; i++)
 			pulses += series->pulses[0].ops[i];
 		ck_assert_uint_eq(ops, it->ops);
@@ -580,7 +580,7 @@ TEST(a_failing_put_ends_the_run_with_its_text)
 {
 	static const struct {
 		uint32_t verb;
-		bool is_at_once, is_partial; /* else there is no result */
+		bool is_at_once, is_partial; /* neither: no result */
 		const char *text;
 	} cases[] = {
 		{NB_VERB_PUT, false, true, "toy: put, operation 700: the toy is broken"},
@@ -658,7 +658,7 @@ TEST(failing_open_names_the_database)
 		const char *text;
 		bool has_path;
 	} cases[] = {{open_failing, "damaged at block 7", true},
-		/* and what failed before is not reported again */
+		/* an earlier failure is not reported again */
 		{open_silent,
 			"toy: open: answered 5, but may answer only NB_OK (0) or a negative failure"},
 		{open_null, "gave no database", true}};
@@ -772,9 +772,9 @@ TEST(engine_without_flush_and_reads_do_not_settle)
 /* --- nb_stop() --- */
 
 static int calls_of_all;                       /* atomic */
-static int stop_put_at = -1, stop_get_at = -1; /* which call of all asks for the stop */
+static int stop_put_at = -1, stop_get_at = -1; /* number of the call that requests the stop */
 
-/** No more than the run will end as it should, or the test by its time limit. */
+/** Wait until the run halts; otherwise the test times out. */
 static void
 wait_for_halt(void)
 {
@@ -783,7 +783,7 @@ wait_for_halt(void)
 		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
-/** What comes after it waits, so that not all is done before the run has noticed. */
+/** Later calls wait, so that some operations remain when the run notices the stop. */
 static void
 stop_at(int at)
 {
@@ -851,8 +851,8 @@ TEST(stop_ends_the_reading_back)
 	engine.get = get_stopping;
 	stop_get_at = 50;
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_ERR_INTERRUPTED);
-	ck_assert(!measured()->is_partial);  /* of the operations none is missing */
-	ck_assert(!measured()->has_settled); /* what keeps nothing is read back before that */
+	ck_assert(!measured()->is_partial);  /* no operation is missing */
+	ck_assert(!measured()->has_settled); /* comes after reading back */
 	ck_assert(!measured()->has_read_back);
 	ck_assert_uint_ge(measured()->findings.verified, 50);
 	ck_assert_uint_lt(measured()->findings.verified, COUNT);
@@ -882,8 +882,8 @@ TEST(stop_before_the_run_leaves_nothing_behind)
 
 /* --- an engine that keeps its data --- */
 
-static struct nb_open_args opened_with; /* at first */
-static uint32_t opened_last;            /* flags */
+static struct nb_open_args opened_with; /* arguments of the first open */
+static uint32_t opened_last;            /* flags of the last open */
 static int opens;
 
 static int
@@ -932,7 +932,7 @@ TEST(database_is_made_by_put_only_and_read_only_for_get)
 	}
 }
 
-/** `memory`, which loses everything at close, and claims that it keeps its data. */
+/** `memory`, which loses everything in close, but claims to keep its data. */
 static struct nb_engine
 begin_forgetful(uint32_t verb)
 {

@@ -103,7 +103,7 @@ sum_of_samples(void)
 	return sum;
 }
 
-/** Workers were stopped, and the main thread with them: what they have stamped says so. */
+/** The workers and the main thread were stopped: the workers' stamps show it. */
 TEST(pulses_are_the_workers_however_seldom_it_is_looked)
 {
 	struct sampler *sampler = begin(0);
@@ -150,13 +150,13 @@ TEST(the_first_ten_seconds_are_looked_at_five_times_as_often)
 		ck_assert_uint_eq(it->behind_ops, it->end_ns / SECOND);
 		ck_assert_uint_eq(it->latency_count, 1);
 		ck_assert_uint_eq(it->latencies[0].count, 100);
-		ck_assert_uint_eq(it->latencies[0].p999_ns, 0); /* of 100 none is known */
+		ck_assert_uint_eq(it->latencies[0].p999_ns, 0); /* too few for it */
 		ck_assert(it->used.known != 0);
 	}
 	for (; at <= 13 * SECOND; at += 20 * MS)
 		sampler_tick(sampler, at, done += 10);
 	sampler_end(sampler, at + 480 * MS, done += 3);
-	/* ten seconds, then three more and a shorter one */
+	/* ten seconds, then three more and a shorter interval */
 	ck_assert_uint_eq(series()->interval_ns, SECOND);
 	ck_assert_uint_eq(series()->count, 14);
 	for (size_t i = 0; i < 10; i++) {
@@ -197,7 +197,7 @@ TEST(latencies_are_those_of_the_stretch_alone)
 
 TEST(a_series_does_not_grow_for_ever)
 {
-	struct sampler *sampler = begin(1); /* which is taken as 20 ms */
+	struct sampler *sampler = begin(1); /* taken as 20 ms */
 	begin_phase(0, 0, 0);
 	uint64_t count = SERIES_SAMPLES_MAX + 10;
 	for (uint64_t i = 1; i <= count; i++)
@@ -302,7 +302,7 @@ TEST(phases_follow_one_another_in_time)
 		pulse_add(&track, i);
 	sampler_end(sampler, 30 * MS, 10);
 	begin_phase(1, 0, 0);
-	sampler_tick(sampler, 1 * MS, 1); /* its begin is now, by the clock of the machine */
+	sampler_tick(sampler, 1 * MS, 1); /* the sample begins now, by the real clock */
 	pulse_begin(&track, &rig.run->clock, 0);
 	for (uint64_t i = 0; i < 4; i++)
 		pulse_add(&track, i);
@@ -417,10 +417,10 @@ TEST(samples_of_a_job_are_all_that_it_did)
 	ck_assert_uint_eq(
 		sum_of_latencies(0, NB_OP_UPDATE, false), first->kinds[NB_OP_UPDATE].ops);
 	ck_assert_uint_eq(sum_of_latencies(0, NB_OP_READ, true), 0);
-	ck_assert_uint_eq(sum_of_latencies(1, NB_OP_READ, false), 1500); /* without warm-up */
+	ck_assert_uint_eq(sum_of_latencies(1, NB_OP_READ, false), 1500); /* no warm-up */
 	ck_assert_uint_eq(sum_of_latencies(1, NB_OP_READ, true), 1500);
 	ck_assert_uint_eq(second->ops, 1500);
-	/* the toy tells its calls; those of reading back are not among them */
+	/* the toy counts its calls; the sum excludes reading back */
 	ck_assert_uint_eq(sum_of_counter("gets"), 22000 - first->kinds[NB_OP_UPDATE].ops);
 	ck_assert_uint_eq(sum_of_counter("puts"), first->kinds[NB_OP_UPDATE].ops);
 	ck_assert(measured->used.known & SYSTEM_PROCESS);
@@ -485,7 +485,7 @@ TEST(in_a_virtual_machine_the_processor_is_counted_only_if_that_is_asked)
 TEST(of_several_processes_the_operations_are_known)
 {
 	toy_create(&rig, "records = 100\nread = 1\ncount = 2000\nthreads = 2\n");
-	struct nb_engine_ref *null; /* which has nothing that processes would have to share */
+	struct nb_engine_ref *null; /* its processes share no data */
 	ck_assert_int_eq(nb_engine_load(&null, "null"), NB_OK);
 	rig.options.procs = 2;
 	rig.options.verify_rate = 0;
@@ -517,5 +517,5 @@ TEST(an_engine_whose_sessions_are_alone_is_not_asked)
 	ck_assert_msg(nb_run_execute(rig.run) == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_gt(series()->count, 0);
 	ck_assert_uint_eq(series()->counters.count, 0);
-	ck_assert_uint_gt(rig.run->measured.counters.count, 0); /* as ever */
+	ck_assert_uint_gt(rig.run->measured.counters.count, 0); /* as usual */
 }

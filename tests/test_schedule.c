@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Moments of fixed arrivals were computed with Python's fractions and 60-digit decimals.
- * Critical values are SciPy's: kstwobign.isf(1e-4) for the largest distance of
- * distributions times sqrt(n), chi2.ppf and isf(5e-5, 999) for the dispersion of counts.
- * Seeds are fixed, so that what holds once holds always.
+ * Python's fractions and 60-digit decimals gave the moments of fixed arrivals. The critical
+ * values come from SciPy: kstwobign.isf(1e-4) for the largest distance of distributions times
+ * sqrt(n); chi2.ppf and isf(5e-5, 999) for the dispersion of counts. Seeds are fixed, so a test
+ * always passes or always fails.
  */
 #include "run/schedule.h"
 
@@ -19,7 +19,7 @@
 static const double ks_critical = 2.2252513961950457;
 static const double chi2_999_low = 834.4362967051167, chi2_999_high = 1182.4049566419424;
 
-/** The schedule of a text, or the test fails. There until the next call. */
+/** The schedule of a text, which must be valid. The next call overwrites it. */
 static struct schedule
 schedule_of(const char *text, uint32_t arrivals)
 {
@@ -33,7 +33,7 @@ schedule_of(const char *text, uint32_t arrivals)
 	return schedule;
 }
 
-/** Room for due times, until the second call after. */
+/** Memory for due times. The second later call overwrites it. */
 static uint64_t *
 room_for(size_t count)
 {
@@ -45,7 +45,7 @@ room_for(size_t count)
 	return *room;
 }
 
-/** The first `count` due times of one thread of one. */
+/** The first `count` due times of a single thread. */
 static uint64_t *
 dues_of(const struct schedule *schedule, uint32_t count, uint64_t seed)
 {
@@ -107,7 +107,7 @@ TEST(the_first_fixed_operation_is_due_at_once)
 TEST(nothing_is_due_in_a_pause)
 {
 	static const uint64_t expected[] = {5 * S, 6 * S, 7 * S, 20 * S, 22 * S, 24 * S};
-	/* 0.1 in 30 s are 3 operations, though a double of 0.1 is a little more */
+	/* 0.1/s for 30 s are 3 operations, although the double 0.1 is slightly more */
 	static const uint64_t tenths[] = {0, 10 * S, 20 * S, 40 * S, 50 * S};
 	struct schedule schedule = schedule_of("0/5s,1/3s,0/12s,0.5", NB_ARRIVAL_FIXED);
 	uint64_t *dues = dues_of(&schedule, COUNT_OF(expected), 1);
@@ -131,14 +131,14 @@ TEST(nothing_is_due_after_a_rate_has_come_to_0_for_good)
 		if (kinds[k] == NB_ARRIVAL_FIXED) {
 			ck_assert_uint_eq(due, 5000);
 			ck_assert_uint_eq(dues[4999], UINT64_C(9858578644));
-		} else { /* 5000, and 4 standard deviations */
+		} else { /* 5000, within 4 standard deviations */
 			ck_assert_uint_ge(due, 5000 - 283);
 			ck_assert_uint_le(due, 5000 + 283);
 		}
 	}
 }
 
-/** The due time of fixed operation n, asked of one of many threads. */
+/** The due time of fixed operation n, computed by one of many threads. */
 static uint64_t
 due_of(const struct schedule *schedule, uint64_t n, uint32_t threads)
 {
@@ -196,7 +196,9 @@ TEST(as_many_are_due_as_are_offered)
 		struct schedule schedule = schedule_of(shapes[i], NB_ARRIVAL_FIXED);
 		uint64_t *dues = dues_of(&schedule, COUNT, 1);
 		for (uint32_t n = 0; n < COUNT && dues[n] != UINT64_MAX; n++) {
-			/* a due time is a whole number of ns, so half a ns of the rate is left */
+			/*
+			 * a due time is a whole number of ns, so half a ns of the rate remains
+			 */
 			double offered = schedule_offered(&schedule, dues[n]);
 			double step = (schedule_offered(&schedule, dues[n] + 1) - offered) *
 					0.51 +
@@ -212,7 +214,7 @@ TEST(windows_hold_their_share)
 	enum { COUNT = 100000 };
 	struct schedule schedule = schedule_of(
 		"10k/3s,20k/2s,0/1s,5k..15k/2s,15k..0/1s,0/1s,1k", NB_ARRIVAL_FIXED);
-	/* operations that begin in each half second, from the rates by hand */
+	/* operations that begin in each half second, computed by hand from the rates */
 	static const double share[] = {5000, 5000, 5000, 5000, 5000, 5000, 10000, 10000, 10000,
 		10000, 0, 0, 3125, 4375, 5625, 6875, 5625, 1875, 0, 0, 500, 500};
 	uint64_t *dues = dues_of(&schedule, COUNT, 1);
@@ -240,7 +242,7 @@ TEST(due_times_never_decrease)
 TEST(rounding_makes_no_due_time_earlier_than_the_one_before)
 {
 	enum { COUNT = 1000000 };
-	/* a month from the start a double of ns has steps of half a ns, as the arrivals do */
+	/* after a month, a double of ns has steps of half a ns, as do the arrivals */
 	static const char *const ramps[] = {"0..1G/720h", "1G..0/720h"};
 	static uint64_t dues[COUNT];
 	for (size_t i = 0; i < COUNT_OF(ramps); i++) {
@@ -291,7 +293,7 @@ compare_double(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/** Those of all threads together, in order. */
+/** The due times of all threads together, in order. */
 static uint64_t *
 merged_dues(const struct schedule *schedule, uint32_t threads, uint32_t each, uint64_t seed)
 {
@@ -316,7 +318,7 @@ TEST(threads_together_are_as_one_at_fixed_rates)
 	}
 }
 
-/** Operations of a thread that takes turns of 64 until `count` are done. */
+/** The number of operations of a thread that takes turns of 64 until `count` are done. */
 static uint32_t
 turns_of(uint32_t thread, uint32_t threads, uint32_t count)
 {
@@ -356,15 +358,17 @@ TEST(threads_that_take_turns_keep_the_rate_to_the_end)
 		uint64_t *alone = dues_of(&schedule, counts[c], 1);
 		ck_assert_mem_eq(together, alone, counts[c] * sizeof(*alone));
 	}
-	/* at random: 640 operations are 64 each of 10 of 100 threads, each of which takes
-	 * 640 ms with a deviation of 80 */
+	/*
+	 * random arrivals: 640 operations are 64 for each of 10 of 100 threads; each thread
+	 * takes 640 ms with a standard deviation of 80
+	 */
 	schedule = schedule_of("1k", NB_ARRIVAL_POISSON);
 	uint64_t *random = dues_in_turns(&schedule, 100, 640);
 	ck_assert_uint_gt(random[639], 640000000 - 200000000);
 	ck_assert_uint_lt(random[639], 640000000 + 400000000);
 }
 
-/** Kolmogorov's statistic of the sample against 1 - exp(-x). Sorts it. */
+/** Kolmogorov's statistic of the sample against 1 - exp(-x). Sorts the sample. */
 static double
 ks_exponential(double *sample, size_t count)
 {
@@ -379,7 +383,7 @@ ks_exponential(double *sample, size_t count)
 	return largest * sqrt((double)count);
 }
 
-/** Of what is offered between one arrival and the next, as a share of `mean`. */
+/** The offered operations between consecutive arrivals, as a share of `mean`. */
 static double
 ks_of_gaps(const struct schedule *schedule, const uint64_t *dues, size_t count, double mean)
 {
@@ -431,7 +435,7 @@ TEST(poisson_threads_together_keep_the_law)
 	for (size_t i = 0; i < COUNT_OF(poisson_shapes); i++) {
 		struct schedule schedule = schedule_of(poisson_shapes[i], NB_ARRIVAL_POISSON);
 		uint64_t *dues = merged_dues(&schedule, THREADS, EACH, 11);
-		/* near the end some threads have had all of theirs */
+		/* near the end, some threads have no operations left */
 		size_t whole = (size_t)THREADS * EACH * 9 / 10;
 		double ks = ks_of_gaps(&schedule, dues, whole, 1);
 		ck_assert_msg(ks < ks_critical, "%s: %g", poisson_shapes[i], ks);
@@ -472,7 +476,7 @@ TEST(poisson_gaps_are_as_fine_after_10_to_the_10_operations)
 	arrivals_create(&arrivals, &schedule, 0, 1, 1);
 	arrivals.whole = 10000000000;
 	arrivals_next(&arrivals, late, COUNT);
-	uint64_t begin_ns = UINT64_C(2591999792640017); /* as for fixed arrivals */
+	uint64_t begin_ns = UINT64_C(2591999792640017); /* same as for fixed arrivals */
 	for (size_t i = 0; i < COUNT; i++) {
 		int64_t off = (int64_t)(late[i] - begin_ns - early[i]);
 		ck_assert_msg(off >= -2 && off <= 2, "%zu is %jd ns off", i, (intmax_t)off);

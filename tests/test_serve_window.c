@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests that go to the engine together are answered as if they came one by one. */
+/* Requests that are passed to the engine together get the same answers as one by one. */
 #include "serve/window.h"
 
 #include <mininb/wire.h>
@@ -46,7 +46,7 @@ open_window(struct window *window, uint32_t id)
 	window->value_size = VALUE;
 }
 
-/** What a map of KEYS numbers answers, as bytes of the compact protocol. */
+/** The answer of a map of KEYS numbers, in bytes of the compact protocol. */
 static void
 expect(struct bytes *out, uint64_t *values, bool *is_there, const struct window_op *op,
 	uint32_t key)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Expected means: sums over all sizes in NumPy, with the shares of scipy.stats.norm
- * between k - 1/2 and k + 1/2, of scipy.stats.genpareto between k - 1 and k, and k^-q.
+ * Expected means: NumPy sums over all sizes, with the shares of scipy.stats.norm between k -
+ * 1/2 and k + 1/2, of scipy.stats.genpareto between k - 1 and k, and k^-q.
  */
 #include "workload/sizes.h"
 
@@ -70,7 +70,7 @@ static const struct law laws[] = {
 	LAW(PARETO, 0.5, 1e6, 0, 10000000, 1428571.928571514),
 	LAW(PARETO, 1.5, 50, 16, 1000000, 1990.0805977697655),
 	LAW(PARETO, 0.2, 1e7, 5, 8, 6.999999920063928),
-	/* nearly even: sums of 60 decimal digits, of Python's decimal */
+	/* nearly uniform: sums with 60 digits by Python's decimal */
 	LAW(PARETO, 0.2, 1e6, 1, 1000, 500.900209970418),
 	LAW(PARETO, 11, 1e17, 1, 67584, 33792.99999995433),
 };
@@ -87,7 +87,7 @@ TEST(means_are_those_of_scipy)
 	}
 }
 
-/** As near as 5 standard errors of the sample. */
+/** Within 5 standard errors of the sample. */
 TEST(means_are_those_of_what_is_drawn)
 {
 	enum { DRAWS = 400000 };
@@ -107,7 +107,7 @@ TEST(means_are_those_of_what_is_drawn)
 	}
 }
 
-/* ---- the laws themselves ---- */
+/* ---- the distributions ---- */
 
 static double
 normal_below(double z)
@@ -115,7 +115,7 @@ normal_below(double z)
 	return erfc(-z * M_SQRT1_2) / 2;
 }
 
-/** P(size <= k) before it is cut. */
+/** P(size <= k) before truncation. */
 static double
 law_below(const struct nb_sizes *law, double k)
 {
@@ -127,7 +127,9 @@ law_below(const struct nb_sizes *law, double k)
 	return law->a == 0 ? 1 - exp(-x) : 1 - pow(fmax(1 + law->a * x, 0), -1 / law->a);
 }
 
-/** Draws of one law against the shares of another, cut to the same bounds. */
+/**
+ * Compare draws of one distribution with the shares of another, truncated to the same bounds.
+ */
 static double
 misfit(const struct nb_sizes *drawn, const struct nb_sizes *claimed)
 {
@@ -169,7 +171,7 @@ TEST(what_is_drawn_follows_the_law)
 		ck_assert_msg(misfit(&wanted[i], &wanted[i]) < 1, "%zu: %f", i,
 			misfit(&wanted[i], &wanted[i]));
 		struct nb_sizes off = wanted[i];
-		off.b *= 1.1; /* of the second, cut to its middle, little else is to be seen */
+		off.b *= 1.1; /* truncation hides other changes of the second one */
 		ck_assert_msg(
 			misfit(&off, &wanted[i]) > 1, "%zu: %f", i, misfit(&off, &wanted[i]));
 	}
@@ -201,7 +203,7 @@ TEST(uniform_and_zipfian_follow_their_laws)
 TEST(a_fixed_size_takes_no_random_word)
 {
 	struct nb_sizes wanted = {.kind = NB_SIZE_FIXED, .min = 77, .max = 0};
-	struct sizes sizes = make(&wanted); /* whatever max is */
+	struct sizes sizes = make(&wanted); /* for any max */
 	uint64_t random = 5;
 	ck_assert_uint_eq(sizes_draw(&sizes, &random), 77);
 	ck_assert_uint_eq(random, 5);
@@ -225,7 +227,7 @@ make_histogram(uint64_t *weights, uint32_t count)
 	return sizes;
 }
 
-/** What all columns hold of each size is its weight, times their number, to the last unit. */
+/** The sum over all columns of each size is exactly its weight times the number of columns. */
 static void
 check_columns(uint64_t *weights, uint32_t count)
 {
@@ -256,7 +258,7 @@ TEST(the_alias_table_is_exact)
 					: kind == 2    ? rng_below(&rng, 3)
 					: kind == 3    ? rng_next(&rng) / 1000
 						       : (i == count / 2);
-			weights[count - 1] += kind == 2; /* not all 0 */
+			weights[count - 1] += kind == 2; /* at least one weight is not 0 */
 			check_columns(weights, count);
 		}
 	}

@@ -121,7 +121,7 @@ TEST(a_histogram_is_read_from_its_file)
 		ck_assert_uint_eq(sizes.weights[i], expected[i][1]);
 	}
 	ck_assert_uint_eq(sizes.min, 0);
-	ck_assert_uint_eq(sizes.max, 1024); /* what weighs nothing does not occur */
+	ck_assert_uint_eq(sizes.max, 1024); /* a size of weight 0 does not occur */
 	struct sizes drawn;
 	ck_assert_int_eq(sizes_create(&drawn, &sizes), NB_OK);
 	nb_sizes_destroy(&sizes);

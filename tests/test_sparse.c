@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loops in which few operations have stamps of their own: which these are, and that all others are
- * counted, verified and stopped like any.
+ * Loops in which few operations have their own time stamps: which ones, and that the others are
+ * counted, verified and stopped like any operation.
  */
 #include "run/worker.h"
 
@@ -90,13 +90,13 @@ TEST(each_kind_of_a_mix_has_its_share_of_stamps)
 	toy_go(&with);
 	for (int k = 0; k < 3; k++) {
 		uint64_t count = nb_histogram_count(worker->counts[kinds[k].kind].service);
-		/* five standard deviations, were they drawn */
+		/* five standard deviations, if they were drawn at random */
 		ck_assert_uint_ge(count, kinds[k].share * 92 / 100);
 		ck_assert_uint_le(count, kinds[k].share * 108 / 100);
 	}
 }
 
-/* ---- what is counted ---- */
+/* ---- counts ---- */
 
 static const struct {
 	const char *mix;
@@ -124,7 +124,7 @@ check_counts(const struct job_worker *worker, uint32_t kind, uint64_t records, u
 	ck_assert_uint_eq(worker->done, COUNT);
 	ck_assert_uint_eq(worker->measured, COUNT);
 	ck_assert_uint_eq(counts->answers[NB_OK] + counts->answers[NB_NOT_FOUND], COUNT);
-	if (kind != NB_OP_SCAN) { /* one near the last record has fewer */
+	if (kind != NB_OP_SCAN) { /* a scan near the last record returns fewer records */
 		ck_assert_uint_eq(counts->records, COUNT * records);
 		ck_assert_uint_eq(counts->bytes, COUNT * values * VALUE);
 	}
@@ -150,7 +150,7 @@ TEST(loops_are_the_same_with_the_time_stamp_counter)
 {
 	struct clock tsc;
 	if (clock_create(&tsc, NB_CLOCK_TSC) != NB_OK)
-		return; /* not to be had here */
+		return; /* not available here */
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
 		char text[256];
 		snprintf(text, sizeof(text), BASE "%s\nlatency = sampled:7\n", kinds[k].mix);
@@ -162,7 +162,7 @@ TEST(loops_are_the_same_with_the_time_stamp_counter)
 		toy_go(&with);
 		const struct job_worker *worker = with.workers[0];
 		check_counts(worker, kinds[k].kind, kinds[k].records, kinds[k].values);
-		/* what it took is within the run */
+		/* its duration is part of the run */
 		ck_assert_uint_le(
 			worker->unstamped.ticks, worker->last_ticks - worker->first_ticks);
 	}
@@ -242,7 +242,7 @@ TEST(a_warm_up_by_time_leaves_out_stretches_that_began_in_it)
 	ck_assert_uint_eq(worker->unstamped.count, 0);
 }
 
-/* ---- what is verified ---- */
+/* ---- verification ---- */
 
 TEST(unstamped_operations_are_verified)
 {
@@ -265,7 +265,7 @@ TEST(writes_of_unstamped_operations_are_remembered)
 	ck_assert_uint_gt(worker->findings.verdicts[JOB_STALE], 0);
 }
 
-/* ---- where it stops ---- */
+/* ---- stopping ---- */
 
 static uint64_t told;
 
@@ -333,7 +333,7 @@ TEST(stretches_of_slow_operations_become_short)
 	toy_break(TOY_SLOW, TOY_GET, 1, 0);
 	toy.sleep_ns = 1000000;
 	toy_go(&with);
-	/* the first block is one; then 32 and 32, four of 16, eight of 8 */
+	/* the first block has one operation; then come 32 and 32, four of 16, eight of 8 */
 	ck_assert_uint_eq(worker->done, 4 * OPS_STRATUM);
 	ck_assert_uint_ge(worker->unstamped.count, 1 + 2 + 4 + 8);
 	ck_assert_uint_eq(worker->unstamped.ops, 4 * OPS_STRATUM);
@@ -382,6 +382,6 @@ TEST(threads_and_their_sum_have_all_operations)
 		ck_assert_uint_eq(sum, 20000);
 		ck_assert_uint_eq(measured->kinds[NB_OP_READ].ops, 15000);
 		ck_assert_uint_eq(measured->kinds[NB_OP_UPDATE].ops, 5000);
-		ck_assert_ptr_nonnull(measured->kinds[NB_OP_READ].service); /* also if empty */
+		ck_assert_ptr_nonnull(measured->kinds[NB_OP_READ].service); /* even if empty */
 	}
 }

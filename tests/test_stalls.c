@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Series made by hand, in which it is known where the stalls are; and one run that sleeps. */
+/* Handmade series with known stalls, and one run that sleeps. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ series(void)
 	return &run.measured.series;
 }
 
-/** So many pulses of that rate. */
+/** Fill pulses with this rate. */
 static void
 begin(size_t count, uint32_t rate)
 {
@@ -96,7 +96,7 @@ add_gap(uint64_t begin_ms, uint64_t duration_ms)
 TEST(a_stamped_gap_is_not_rounded_to_pulses)
 {
 	begin(500, 200);
-	fill(101, 107, 0); /* of 150 ms that begin and end within a pulse */
+	fill(101, 107, 0); /* a gap of 150 ms that begins and ends within a pulse */
 	add_gap(2010, 150);
 	find();
 	assert_only_gap(2010, 150);
@@ -106,13 +106,13 @@ TEST(a_stamped_gap_is_a_stall_where_pulses_are_longer)
 {
 	begin(500, 3200);
 	pulses.pulse_ns = 320 * MS;
-	add_gap(2000, 2000); /* in six pulses, all with operations */
-	add_gap(9000, 60);   /* not long enough */
+	add_gap(2000, 2000); /* spans six pulses, all with operations */
+	add_gap(9000, 60);   /* too short */
 	find();
 	ck_assert_uint_eq(found.count, 1);
 	ck_assert_uint_eq(found.longest_gap_ns, 2000 * MS);
 	ck_assert_uint_eq(found.worst[0].duration_ns, 2000 * MS);
-	/* nor is what chance may do with few operations */
+	/* random gaps of few operations are not stalls either */
 	fill(0, 500, 1);
 	find();
 	ck_assert_uint_eq(found.count, 0);
@@ -126,13 +126,13 @@ TEST(a_stamped_gap_counts_where_it_is_looked)
 	series()->count = 1;
 	add_gap(100, 1000);
 	add_gap(1900, 300);
-	add_gap(9900, UINT64_MAX / MS - 9900); /* as a damaged file may have it */
+	add_gap(9900, UINT64_MAX / MS - 9900); /* possible in a damaged file */
 	find();
 	ck_assert_uint_eq(found.count, 2);
 	ck_assert_uint_eq(found.worst[0].begin_ns, 2000 * MS);
 	ck_assert_uint_eq(found.worst[0].duration_ns, 200 * MS);
 	ck_assert_uint_eq(found.worst[1].begin_ns, 9900 * MS);
-	ck_assert_uint_eq(found.worst[1].duration_ns, 80 * MS); /* the last pulse is left out */
+	ck_assert_uint_eq(found.worst[1].duration_ns, 80 * MS); /* the last pulse is ignored */
 }
 
 TEST(three_pulses_without_any_are_no_gap)
@@ -144,19 +144,19 @@ TEST(three_pulses_without_any_are_no_gap)
 	fill(100, 104, 0);
 	find();
 	ck_assert_uint_eq(found.longest_gap_ns, 80 * MS);
-	ck_assert_uint_eq(found.slow_ns, 80 * MS); /* too short to be slow, and a gap */
+	ck_assert_uint_eq(found.slow_ns, 80 * MS); /* too short to be slow, but a gap */
 }
 
 TEST(a_slow_stretch_is_below_half_for_a_tenth_of_a_second)
 {
 	begin(500, 200);
 	fill(100, 150, 90);
-	fill(200, 250, 110); /* more than half */
+	fill(200, 250, 110); /* more than half of the rate */
 	fill(300, 304, 30);  /* 80 ms */
 	find();
 	ck_assert_uint_eq(found.count, 1);
 	ck_assert_uint_eq(found.longest_gap_ns, 0);
-	/* by a window of 100 ms its edges are known to within one */
+	/* a window of 100 ms locates its edges to within a window */
 	ck_assert_uint_ge(found.worst[0].begin_ns, 2000 * MS);
 	ck_assert_uint_le(found.worst[0].begin_ns, 2100 * MS);
 	ck_assert_uint_ge(found.worst[0].duration_ns, 900 * MS);
@@ -167,12 +167,12 @@ TEST(a_slow_stretch_is_below_half_for_a_tenth_of_a_second)
 TEST(an_engine_that_is_slow_throughout_does_not_stall)
 {
 	begin(3000, 0);
-	for (size_t i = 0; i < 3000; i += 8) /* 6 a second, evenly */
+	for (size_t i = 0; i < 3000; i += 8) /* 6 operations a second, evenly spaced */
 		ops[i] = 1;
 	find();
 	ck_assert_uint_eq(found.count, 0);
 	ck_assert_double_eq_tol(found.median_ops_s, 6.25, 0.1);
-	/* the same at random moments */
+	/* the same at random times */
 	struct rng rng;
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		rng_create(&rng, seed);
@@ -181,7 +181,7 @@ TEST(an_engine_that_is_slow_throughout_does_not_stall)
 		find();
 		ck_assert_uint_eq(found.count, 0);
 	}
-	/* and with a stop of ten seconds, in which 60 would have been done */
+	/* with a stop of ten seconds, in which 60 operations are missing */
 	fill(1000, 1500, 0);
 	find();
 	ck_assert_uint_eq(found.count, 1);
@@ -194,8 +194,8 @@ TEST(warm_up_and_end_are_left_out)
 	struct job_thread threads[2] = {
 		{.ops = 10, .wall_ns = 8 * SECOND}, {.ops = 10, .wall_ns = 10 * SECOND}};
 	begin(500, 200);
-	fill(10, 90, 0);    /* in the warm-up */
-	fill(400, 500, 50); /* one of two threads has nothing to do from the 8th second on */
+	fill(10, 90, 0);    /* during the warm-up */
+	fill(400, 500, 50); /* one of two threads has ended at 8 s */
 	series()->samples = &warm;
 	series()->count = 1;
 	run.measured.threads = threads;
@@ -208,7 +208,7 @@ TEST(warm_up_and_end_are_left_out)
 	ck_assert_uint_eq(found.count, 1);
 }
 
-/** Of a file: an end of the warm-up, and a length of pulses, that no run has. */
+/** A file may contain an end of the warm-up or a pulse length that no run has. */
 TEST(what_is_warm_for_ever_has_no_stalls)
 {
 	static const uint64_t lengths[] = {1, 2, 3, UINT64_MAX / 2, UINT64_MAX};
@@ -238,7 +238,7 @@ TEST(the_eight_longest_are_told_in_order_of_time)
 			ck_assert_uint_gt(found.worst[i].begin_ns, found.worst[i - 1].begin_ns);
 	}
 	ck_assert_uint_eq(found.longest_gap_ns, 16 * PULSE_MS * MS);
-	/* 12 gaps of 5 .. 16 pulses, each length once: all of them are slow */
+	/* 12 gaps of 5 to 16 pulses, each length once: all of them are slow */
 	ck_assert_uint_eq(found.slow_ns, (5 + 16) * 6 * PULSE_MS * MS);
 }
 
@@ -285,7 +285,7 @@ TEST(of_a_rate_that_was_asked_for_only_gaps_are_told)
 	find();
 	ck_assert_uint_eq(found.count, 1);
 	ck_assert_uint_eq(found.worst[0].begin_ns, 6 * SECOND);
-	/* one that changes may have been nothing */
+	/* a varying rate may have been 0 */
 	groups[0].rate_text = (char *)(uintptr_t) "0:10s,1k:10s";
 	find();
 	ck_assert_uint_eq(found.count, 0);
@@ -293,7 +293,7 @@ TEST(of_a_rate_that_was_asked_for_only_gaps_are_told)
 	groups[0].speed = 1;
 	find();
 	ck_assert_uint_eq(found.count, 0);
-	/* beside a closed loop a gap is one of that, too */
+	/* next to a closed loop, a gap counts for the closed loop, too */
 	run.group_count = 2;
 	find();
 	ck_assert_uint_eq(found.count, 1);
@@ -306,7 +306,7 @@ enum { SAMPLES = 10, COUNTERS = 6 };
 static struct sample samples[SAMPLES];
 static uint64_t values[SAMPLES][COUNTERS];
 
-/** 10 s with a gap in the fourth, and nothing unusual. */
+/** 10 s with a gap in the fourth second, and nothing unusual. */
 static void
 begin_causes(void)
 {
@@ -346,15 +346,15 @@ TEST(the_cause_is_what_grew_out_of_proportion)
 	ck_assert_uint_eq(found.count, 1);
 	ck_assert_str_eq(found.worst[0].cause, "");
 	values[3][1] = 900;      /* of 1800: 5 times the mean */
-	values[3][2] = 3 << 20;  /* nearly all */
-	values[3][4] = 100000;   /* a level, which is no growth */
-	values[3][5] = 10000000; /* a counter that fell, which tells nothing */
+	values[3][2] = 3 << 20;  /* nearly everything */
+	values[3][4] = 100000;   /* a gauge, which is not an increase */
+	values[3][5] = 10000000; /* a counter that decreased tells nothing */
 	find();
 	ck_assert_str_eq(found.worst[0].cause, "written 3MiB, compactions 900");
-	values[3][3] = 700; /* 4.4 times */
+	values[3][3] = 700; /* 4.4 times the mean */
 	find();
 	ck_assert_str_eq(found.worst[0].cause, "written 3MiB, compactions 900, stalled 700us");
-	values[3][0] = 10000; /* the third one makes room */
+	values[3][0] = 10000; /* drops out, because it is the third */
 	find();
 	ck_assert_str_eq(found.worst[0].cause, "written 3MiB, gets 10000, compactions 900");
 }
@@ -364,11 +364,11 @@ TEST(counters_that_are_told_seldom_are_of_all_the_time_between)
 	begin_causes();
 	for (size_t i = 0; i < SAMPLES; i++)
 		samples[i].counter_count = i % 5 == 4 ? COUNTERS : 0;
-	values[4][1] = 250; /* in five seconds, and 100 in the other five */
+	values[4][1] = 250; /* over five seconds, and 100 over the other five */
 	find();
 	ck_assert_str_eq(found.worst[0].cause, "");
 	values[1][1] = 0;
-	samples[1].counter_count = COUNTERS; /* so it was in three, and 100 in seven */
+	samples[1].counter_count = COUNTERS; /* covers three seconds, and 100 cover seven */
 	find();
 	ck_assert_str_eq(found.worst[0].cause, "compactions 250");
 }
@@ -387,13 +387,13 @@ TEST(without_counters_the_system_is_asked)
 	ck_assert_str_eq(found.worst[0].cause, "");
 	samples[3].used.pressure_io_ns = 400 * MS;
 	samples[3].used.device_busy_ns = 900 * MS;
-	samples[3].used.steal_ns = 20 * MS; /* unusual, and far too little */
-	samples[3].used.device_flushes = 7; /* nine others without */
+	samples[3].used.steal_ns = 20 * MS; /* unusual, but far too little */
+	samples[3].used.device_flushes = 7; /* nine other samples without any */
 	find();
 	ck_assert_str_eq(found.worst[0].cause,
 		"device flushes 7, waiting for storage 40 % of the time, device busy 90 % of "
 		"the time");
-	series()->counters.count = COUNTERS; /* what the engine tells comes first */
+	series()->counters.count = COUNTERS; /* the engine's counters come first */
 	values[3][1] = 900;
 	find();
 	ck_assert_str_eq(found.worst[0].cause, "compactions 900");
@@ -411,7 +411,7 @@ TEST(a_run_whose_engine_sleeps_has_that_stall)
 	ck_assert_int_eq(nb_result_new(&result, rig.run), NB_OK);
 	record = (struct record){.run = result};
 	find();
-	/* a machine that is busy may have added some of its own */
+	/* a busy machine may have added stalls */
 	ck_assert_uint_ge(found.count, 1);
 	ck_assert_uint_ge(found.longest_gap_ns, 300 * MS); /* by the worker's stamps */
 	ck_assert_uint_gt(found.longest_gap_at_ns, 0);

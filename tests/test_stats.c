@@ -157,7 +157,7 @@ TEST(least_p_is_that_of_samples_apart)
 	ck_assert_double_eq(stats_least_p(1, 1), 1);
 	ck_assert_uint_eq(stats_least_count(0.95), 4);
 	ck_assert_uint_eq(stats_least_count(0.99), 5);
-	ck_assert_uint_eq(stats_least_count(0.9), 4); /* 3 give 0.1, which is not below it */
+	ck_assert_uint_eq(stats_least_count(0.9), 4); /* 3 give 0.1: not below */
 }
 
 TEST(ratio_and_interval_are_those_of_numpy)
@@ -214,7 +214,7 @@ TEST(bootstrap_is_that_of_numpy_within_its_noise)
 	ck_assert_int_eq(stats_ratio(&ratio, ten, 10, higher_ten, 10, 0.95, 20000, 1), NB_OK);
 	ck_assert_uint_eq(ratio.method, STATS_BOOTSTRAP);
 	ck_assert_double_eq_tol(ratio.ratio, 1.1955390940869297, 1e-12);
-	/* numpy's 1.17142857 and 1.22418516, moved out from the ratio by sqrt(10 / 9) */
+	/* numpy's 1.17142857 and 1.22418516, moved away from the ratio by sqrt(10 / 9) */
 	ck_assert_double_eq_tol(ratio.low, 1.170138, 0.0008);
 	ck_assert_double_eq_tol(ratio.high, 1.225755, 0.0008);
 	ck_assert_double_eq(ratio.confidence, 0.95);
@@ -250,7 +250,7 @@ TEST(median_and_mad_are_those_of_numpy)
 	ck_assert_double_eq(stats_median(NULL, 0), 0);
 }
 
-/* The confidences are those of SciPy: 1 - 2 * binom.cdf(i, n, 0.5). */
+/* The confidences come from SciPy: 1 - 2 * binom.cdf(i, n, 0.5). */
 TEST(interval_of_a_median_has_the_confidence_of_the_binomial_law)
 {
 	static const double sorted[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
@@ -271,7 +271,7 @@ TEST(interval_of_a_median_has_the_confidence_of_the_binomial_law)
 	}
 }
 
-/* Medians of pairs are found by selection; of all orders the result is that of sorting. */
+/* Selection finds the medians of pairs; for every order, the result is that of sorting. */
 TEST(ratio_does_not_depend_on_the_order_of_the_values)
 {
 	struct stats_ratio sorted = ratio_of(&uneven, 0.95);

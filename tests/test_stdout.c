@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an engine prints does not come between results. */
+/* Output of an engine does not mix with results. */
 #include "base/stdout.h"
 
 #include <check.h>
@@ -12,7 +12,7 @@
 
 #include "unit.h"
 
-/** What came out of the two descriptors. */
+/** The output on both descriptors. */
 struct outputs {
 	char out[256], err[256];
 };
@@ -27,7 +27,7 @@ read_all(int fd, char *to, size_t room)
 	close(fd);
 }
 
-/** Do `act` in a child with descriptors of its own. */
+/** Call `act` in a child with its own descriptors. */
 static struct outputs
 outputs_of(void (*act)(void))
 {
@@ -76,7 +76,7 @@ TEST(prints_of_engines_go_to_standard_error)
 {
 	struct outputs seen = outputs_of(keep_and_print);
 	ck_assert_str_eq(seen.out, "result ends\n");
-	ck_assert_ptr_nonnull(strstr(seen.err, "a line\n")); /* stdio may be late */
+	ck_assert_ptr_nonnull(strstr(seen.err, "a line\n")); /* stdio may print later */
 	ck_assert_ptr_nonnull(strstr(seen.err, "bytes\nof a child\n"));
 	ck_assert_uint_eq(strlen(seen.err), strlen("a line\nbytes\nof a child\n"));
 }
@@ -94,7 +94,7 @@ TEST(names_of_standard_output_mean_what_is_kept)
 	struct outputs seen = outputs_of(write_by_name);
 	ck_assert_str_eq(seen.out, "file again");
 	ck_assert_str_eq(seen.err, "");
-	ck_assert_str_eq(stdout_path("/dev/stdout"), "/dev/stdout"); /* nothing is kept here */
+	ck_assert_str_eq(stdout_path("/dev/stdout"), "/dev/stdout"); /* nothing saved */
 }
 
 static void

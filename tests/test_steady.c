@@ -35,7 +35,7 @@ TEST(slope_and_band_are_those_of_numpy)
 	for (size_t c = 0; c < COUNT_OF(cases); c++) {
 		struct steady steady;
 		steady_create(&steady, cases[c].count, 1, 1);
-		/* others before: only the window counts, wherever it begins */
+		/* with other values before: only the window counts, wherever it begins */
 		for (size_t before = 0; before <= c; before++)
 			steady_add(&steady, 1e9);
 		for (uint32_t i = 0; i < cases[c].count; i++)
@@ -46,7 +46,10 @@ TEST(slope_and_band_are_those_of_numpy)
 	}
 }
 
-/** When 1000 (1 + exp(-i/30)) + 20 sin i is found to be steady over 20 intervals. */
+/**
+ * The interval at which 1000 (1 + exp(-i/30)) + 20 sin i is found to be steady over 20
+ * intervals.
+ */
 static uint32_t
 first_steady(double slope_limit, double band_limit)
 {
@@ -62,7 +65,7 @@ TEST(it_is_steady_once_both_limits_hold)
 {
 	ck_assert_uint_eq(first_steady(0.1, 0.2), 59);
 	ck_assert_uint_eq(first_steady(0.02, 0.03), 104);
-	ck_assert_uint_eq(first_steady(0.1, 0.019), UINT32_MAX); /* the sine never stops */
+	ck_assert_uint_eq(first_steady(0.1, 0.019), UINT32_MAX); /* the sine never ends */
 }
 
 TEST(a_falling_line_is_as_unsteady_as_a_rising_one)
@@ -84,7 +87,7 @@ TEST(a_limit_may_just_be_met)
 	steady_create(&steady, 3, 0, 0.5);
 	ck_assert(!steady_add(&steady, 15));
 	ck_assert(!steady_add(&steady, 30));
-	ck_assert(steady_add(&steady, 15)); /* slope 0, 30 is half of 20 away */
+	ck_assert(steady_add(&steady, 15)); /* slope 0, but 30 deviates from 20 by half */
 	ck_assert_double_eq(steady.band, 0.5);
 	ck_assert(!steady_add(&steady, 31));
 }

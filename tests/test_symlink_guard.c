@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What another user may have put where everybody may write. */
+/*
+ * Symbolic links and files that another user may have put in a directory writable by everyone.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +40,7 @@ TEST(what_others_put_where_all_may_write_is_refused)
 	ck_assert_int_eq(symlink("all/link", "ours"), 0);
 	file_put("all/file", "x", 1);
 	if (lchown("all/link", 12345, 12345) != 0)
-		return; /* only root can give away */
+		return; /* only root can change the owner */
 	check_refused("all/link", "all/link: is another user's symbolic link");
 	check_refused("ours", "all/link: is another user's symbolic link");
 	check_refused("all/link//", "all/link: is another user's symbolic link");
@@ -52,7 +54,7 @@ TEST(what_others_put_where_all_may_write_is_refused)
 	ck_assert_int_eq(chmod("all", 01777), 0);
 	ck_assert_int_eq(lchown("all", 12345, 12345), 0);
 	ck_assert_int_eq(chmod("all", 01777), 0);
-	ck_assert_int_eq(symlink_check("all/file"), NB_OK); /* its owner's */
+	ck_assert_int_eq(symlink_check("all/file"), NB_OK); /* the owner's */
 }
 
 TEST(a_step_of_a_link_is_told)

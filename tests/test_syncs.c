@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What was synced here is known, and so is what it did not make durable. */
+/* The test knows which syncs took place, and which did not make data durable. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ begin(const char *name)
 	syncs_count(before);
 }
 
-/** What has been added since begin(), by kind. */
+/** Check the syncs since begin(), by kind. */
 static void
 assert_grown(uint64_t fsyncs, uint64_t fdatasyncs, uint64_t msyncs, uint64_t filesystems)
 {
@@ -99,7 +99,7 @@ TEST(forked_processes_count_together_once_they_share)
 	int fd = create("file", 0);
 	ck_assert_int_eq(fsync(fd), 0);
 	ck_assert_int_eq(syncs_share(), NB_OK);
-	assert_grown(1, 0, 0, 0); /* what was counted before is kept */
+	assert_grown(1, 0, 0, 0); /* earlier counts stay */
 	ck_assert_int_eq(syncs_share(), NB_OK);
 	pid_t pid = fork();
 	ck_assert_int_ge(pid, 0);
@@ -137,14 +137,14 @@ TEST(files_that_sync_by_themselves_are_found_below_the_path_alone)
 		close(fd);
 	}
 	syncs_begin();
-	int fd = open("db/log", O_RDONLY | O_DSYNC | O_CLOEXEC); /* it writes nothing */
+	int fd = open("db/log", O_RDONLY | O_DSYNC | O_CLOEXEC); /* writes nothing */
 	syncs_look("db");
 	syncs_look("not there");
 	ck_assert_uint_eq(syncs_elsewhere(), 0);
 	close(fd);
 }
 
-/* The form is that of proc(5). */
+/* The format of proc(5). */
 #define MAPPING(path, flags) \
 	"7f0000000000-7f0000200000 rw-s 00000000 fd:01 77 " path "\n" \
 	"Size:               2048 kB\n" \

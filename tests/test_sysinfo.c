@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Facts of the machine, against what other interfaces of the system say. */
+/* Facts about the machine, compared with other system interfaces. */
 #include "run/sysinfo.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ bool unit_in_scratch = true;
 
 enum { BYTES = 256 << 10 };
 
-/** `bytes` of data, then a hole up to `size`. */
+/** Make a file of `bytes` of data and a hole up to `size`. */
 static void
 make_file(const char *path, size_t bytes, off_t size)
 {
@@ -30,7 +30,7 @@ make_file(const char *path, size_t bytes, off_t size)
 	close(fd);
 }
 
-/** The number with which a command's output begins. */
+/** The number at the beginning of a command's output. */
 static uint64_t
 ask(const char *command)
 {
@@ -120,7 +120,7 @@ TEST(memory_file_systems_are_told)
 	sysinfo_create(&info, "/dev/shm");
 	ck_assert_str_eq(info.filesystem, "tmpfs");
 	ck_assert(info.is_memory_filesystem);
-	sysinfo_create(&info, "/proc"); /* not in the table: its number, statfs(2) */
+	sysinfo_create(&info, "/proc"); /* no name in the table: its number */
 	ck_assert_str_eq(info.filesystem, "0x9fa0");
 	ck_assert(!info.is_memory_filesystem);
 	sysinfo_create(&info, "/nonexistent");

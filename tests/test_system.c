@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What was done is known here exactly, so that what the system counts of it is, too. */
+/* The test knows exactly what it does, and so what the system must count. */
 #include "run/system.h"
 
 #include <fcntl.h>
@@ -64,7 +64,7 @@ TEST(bytes_by_calls_are_those_of_the_calls)
 	begin();
 	int fd = open("data", O_RDWR | O_CREAT, 0600);
 	system_look(probe, &before);
-	ssize_t done = 0; /* looked at in the end: Check writes something for each assertion */
+	ssize_t done = 0; /* checked at the end: Check writes for each assertion */
 	for (int i = 0; i < CHUNKS; i++)
 		done += write(fd, chunk, CHUNK);
 	for (int i = 0; i < 3; i++)
@@ -134,7 +134,7 @@ TEST(pages_that_are_touched_are_faults_and_resident)
 	look();
 	system_levels(probe, &large, false);
 	ck_assert_uint_ge(grown.minor_faults, PAGES);
-	/* the kernel sums up what CPUs count for themselves late, by some pages of each */
+	/* the kernel adds per-CPU counts late, some pages for each CPU */
 	ck_assert_uint_gt(large.anonymous_bytes, small.anonymous_bytes);
 	ck_assert_uint_gt(large.file_bytes, 0);
 	munmap(pages, size);
@@ -168,7 +168,7 @@ TEST(threads_are_counted)
 TEST(memory_has_no_device_and_that_is_said)
 {
 	if (access("/dev/shm", W_OK) != 0)
-		return; /* no file system that is surely memory */
+		return; /* no tmpfs */
 	struct system_probe *of_memory = system_probe_new("", "/dev/shm", 0, 0, NULL);
 	system_look(of_memory, &before);
 	ck_assert_uint_eq(before.known & SYSTEM_DEVICE, 0);
@@ -179,7 +179,7 @@ TEST(memory_has_no_device_and_that_is_said)
 
 TEST(an_unknown_device_is_looked_for_at_the_path)
 {
-	/* one of a number that no device has: it was given, so it is believed */
+	/* an explicit device is believed, even if its number does not exist */
 	struct system_probe *given = system_probe_new("", "/tmp", 4095, 77, "not wanted");
 	system_look(given, &before);
 	ck_assert_uint_eq(before.known & SYSTEM_DEVICE, 0);
@@ -187,7 +187,7 @@ TEST(an_unknown_device_is_looked_for_at_the_path)
 	ck_assert_ptr_eq(strstr(system_missing(given), "hardware counters: not wanted; "),
 		system_missing(given));
 	system_probe_delete(given);
-	/* and of a path that is not there nothing is known */
+	/* nothing is known about a path that does not exist */
 	given = system_probe_new("", "/tmp/mininb-is-not-there", 0, 0, NULL);
 	system_look(given, &before);
 	ck_assert_uint_eq(before.known & SYSTEM_DEVICE, 0);

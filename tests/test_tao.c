@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The social graph of TAOBench and its operations, against the files that it was published with. */
+/* The social graph of TAOBench and its operations, compared with the published files. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ struct graph {
 	struct ops_maker maker;
 };
 
-/** `settings` are assignments of keys, ended by NULL. */
+/** Create a job. `settings` are assignments of keys; NULL ends them. */
 static void
 set_up(struct graph *g, const char *name, const char *const *settings)
 {
@@ -64,7 +64,7 @@ each_op(struct graph *g, uint64_t strata, look_fn *look, void *arg)
 	}
 }
 
-/* ---- the file ---- */
+/* ---- the published files ---- */
 
 TEST(the_published_files_are_read_and_their_unused_names_kept)
 {
@@ -133,11 +133,11 @@ TEST(ids_have_the_published_layout_and_ascend_within_a_shard)
 	for (uint64_t e = 0; e < EDGES; e++) {
 		ck_assert_uint_eq(keyspace_key(&g.keys, e * TAO_PARTS, key), TAO_OBJECT_KEY);
 		uint64_t id = id_in(key + 1);
-		LAW_MUST(id >> 57 == e % TAO_SHARDS); /* shard << 57 */
+		LAW_MUST(id >> 57 == e % TAO_SHARDS); /* the shard is in the bits from 57 on */
 		falls += id < last[e % TAO_SHARDS];
 		last[e % TAO_SHARDS] = id;
 	}
-	/* The sequence number of 17 bits wraps once at most for 40,000 ids. */
+	/* A 17-bit sequence number wraps at most once in 40,000 ids. */
 	ck_assert_uint_le(falls, TAO_SHARDS);
 	tear_down(&g);
 }
@@ -158,7 +158,7 @@ TEST(a_key_tells_its_record_and_no_two_are_the_same)
 				LAW_MUST(keyspace_number(&g.keys, key, &number));
 				LAW_MUST(number == n);
 				bytes[key.size - 1] ^=
-					0x40; /* no type, and no time of that id */
+					0x40; /* no type, and the id's time is missing */
 				LAW_MUST(
 					!keyspace_number(&g.keys, key, &number) || number != n);
 			}
@@ -181,7 +181,7 @@ TEST(edges_begin_at_one_object_as_often_as_the_degree_says)
 	tear_down(&g);
 }
 
-/* ---- the laws ---- */
+/* ---- the distributions ---- */
 
 struct seen {
 	uint64_t kinds[NB_KINDS_MAX], reads[2], txn_reads[2], writes[6], txn_writes[6];
@@ -190,7 +190,7 @@ struct seen {
 	uint64_t writes_made;
 };
 
-/** The place of a write in the file's list: inserts, updates; deletes do not come. */
+/** The index of a write in the file's list: inserts and updates; deletes do not occur. */
 static uint32_t
 type_of(const struct nb_step *step)
 {
@@ -249,14 +249,14 @@ sum_of(const uint64_t *counts, size_t cells)
 	return sum;
 }
 
-/** `observed` has a cell for each place of the law, or for each of its values. */
+/** `observed` has a cell for each entry of the distribution or for each of its values. */
 static void
 check_law(const struct graph *g, uint32_t law, const uint64_t *observed, size_t cells)
 {
 	const struct tao_law *of = &g->job->graph->laws[law];
 	double shares[100] = {0};
 	uint64_t counts[100] = {0};
-	size_t width = cells / COUNT_OF(counts) + 1; /* sizes side by side share a cell */
+	size_t width = cells / COUNT_OF(counts) + 1; /* adjacent sizes share a cell */
 	for (uint32_t i = 0; i < of->count; i++) {
 		size_t cell = (of->values != NULL ? of->values[i] : i) / width;
 		shares[cell] += tao_file_share(g->job->graph, law, i);
@@ -285,7 +285,7 @@ TEST(what_is_drawn_follows_the_published_laws)
 		txn_reads[TAO_READ_OBJECT] = seen->txn_reads[TAO_OBJECTS];
 		txn_reads[TAO_READ_EDGE] = seen->txn_reads[TAO_EDGES];
 		check_law(&g, TAO_TXN_READS, txn_reads, 5);
-		/* ranges, counts and times are reads of one edge */
+		/* ranges, counts and times read one edge */
 		double objects = tao_file_share(g.job->graph, TAO_READS, TAO_READ_OBJECT);
 		double all = (double)(seen->reads[0] + seen->reads[1]);
 		ck_assert_double_lt(fabs((double)seen->reads[0] / all - objects),
@@ -311,7 +311,7 @@ TEST(added_edges_follow_the_laws_of_types_and_remote_shards)
 	tear_down(&g);
 }
 
-/** Rows that operations add, by the shares of the file. */
+/** The rows that operations add, according to the file's shares. */
 static double
 growth_of(const struct graph *g, uint32_t single, uint32_t law_place)
 {
@@ -415,7 +415,7 @@ TEST(no_id_is_inserted_twice_by_a_run_or_the_next_one)
 	free(all);
 }
 
-/** Checks of an edge, each of which leaves the insert out if it fails. */
+/** Checks of an edge; each of them skips the insert if it fails. */
 static void
 look_at_checks(const struct graph *g, const struct ops_op *op, void *arg)
 {
@@ -433,7 +433,7 @@ look_at_checks(const struct graph *g, const struct ops_op *op, void *arg)
 		ck_assert_uint_eq(op->steps[k].verb, NB_STEP_PREFIX_EMPTY);
 		ck_assert_uint_eq(op->steps[k].skips, last - k);
 	}
-	/* edges that begin at its first object; the inverse edge */
+	/* edges that start at its first object; the inverse edge */
 	ck_assert_uint_eq(op->steps[0].key.size, 9);
 	ck_assert_mem_eq(op->steps[0].key.data, key, 9);
 	const uint8_t *back = op->steps[last - 1].key.data;

@@ -20,7 +20,7 @@ TEST(formats_have_names_and_help)
 	ck_assert_ptr_null(nb_trace_format_help(UINT32_MAX));
 }
 
-/** What format the bytes are found to be, as a file and as a pipe. */
+/** The format that is detected in the bytes, as a file and as a pipe. */
 static void
 is_format(const void *data, size_t size, uint32_t format)
 {
@@ -63,7 +63,7 @@ TEST(each_format_is_found)
 	free(bytes);
 }
 
-/* A log may begin with whatever its program printed, and with what was lost of a line. */
+/* A log may begin with output of its program and with the rest of a line. */
 TEST(the_first_line_that_is_an_operation_tells_the_format)
 {
 	struct text text = {0};
@@ -79,7 +79,7 @@ TEST(the_first_line_that_is_an_operation_tells_the_format)
 	free(text.data);
 }
 
-/** What is said of bytes that tell nothing. */
+/** The error of bytes without a known format. */
 static void
 is_unknown(const char *path, const void *data, size_t size, int code, const char *error)
 {
@@ -129,7 +129,7 @@ TEST(bare_keys_are_told_by_their_name)
 		ck_assert_uint_eq(found.format, cases[i].format);
 		ck_assert_uint_eq(found.counts.ops, cases[i].ops);
 	}
-	/* but a name that lies is not believed */
+	/* a wrong suffix is not believed */
 	file_put("text.u64", "READ 12\n", 8);
 	struct nb_trace_options options = trace_at("text.u64", NB_TRACE_AUTO, 0);
 	struct outcome found = read_all(&options);
@@ -165,7 +165,7 @@ TEST(options_are_checked)
 	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_ERR_USAGE);
 	options = trace_at("none", 0, 0);
 	ck_assert_int_eq(trace_reader_open(&reader, &options), NB_FAIL);
-	/* of a caller that was built before the last fields were added */
+	/* of a caller built before the last fields were added */
 	options = trace_at("trace", 0, 0);
 	options.size = offsetof(struct nb_trace_options, bare_kind);
 	options.bare_kind = UINT32_MAX;

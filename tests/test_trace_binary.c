@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The traces `two_blocks` and `one_block` were put together by hand in Python from the
- * description at the head of trace_binary.c, with struct.pack and the module xxhash.
+ * A Python script, with struct.pack and the module xxhash, built the traces `two_blocks` and
+ * `one_block` from the description at the head of trace_binary.c.
  */
 #include <signal.h>
 
-#define XXH_NO_INLINE_HINTS 1 /* at -Og, GCC 14 cannot inline all that it is told to */
+#define XXH_NO_INLINE_HINTS 1 /* at -Og, GCC 14 cannot inline every function that demands it */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -80,7 +80,7 @@ TEST(a_trace_is_written_as_it_is_described)
 	file_is("written", one_block, sizeof(one_block) - 1);
 }
 
-/** What is told of the bytes, which is damage; the operations before it are right. */
+/** The error of damaged bytes. The operations before the damage are correct. */
 static void
 is_found(const char *bytes, size_t size)
 {
@@ -121,21 +121,21 @@ TEST(blocks_that_are_lost_swapped_or_twice_are_found)
 {
 	char bytes[2 * TWO];
 	size_t second = TWO - BLOCK - SECOND, first = SECOND - HEADER;
-	memcpy(bytes, two_blocks, HEADER); /* the first is lost */
+	memcpy(bytes, two_blocks, HEADER); /* without the first block */
 	memcpy(bytes + HEADER, two_blocks + SECOND, TWO - SECOND);
 	is_found(bytes, TWO - first);
-	memcpy(bytes, two_blocks, SECOND); /* the second */
+	memcpy(bytes, two_blocks, SECOND); /* without the second block */
 	memcpy(bytes + SECOND, two_blocks + TWO - BLOCK, BLOCK);
 	is_found(bytes, SECOND + BLOCK);
-	memcpy(bytes + HEADER, two_blocks + SECOND, second); /* swapped */
+	memcpy(bytes + HEADER, two_blocks + SECOND, second); /* blocks swapped */
 	memcpy(bytes + HEADER + second, two_blocks + HEADER, first);
 	memcpy(bytes + SECOND + second, two_blocks + TWO - BLOCK, BLOCK);
 	is_found(bytes, TWO);
-	memcpy(bytes, two_blocks, SECOND); /* the first twice */
+	memcpy(bytes, two_blocks, SECOND); /* the first block twice */
 	memcpy(bytes + SECOND, two_blocks + HEADER, first);
 	memcpy(bytes + SECOND + first, two_blocks + SECOND, TWO - SECOND);
 	is_found(bytes, TWO + first);
-	memcpy(bytes, two_blocks, TWO); /* something behind it */
+	memcpy(bytes, two_blocks, TWO); /* extra bytes after the end */
 	bytes[TWO] = 'x';
 	is_found(bytes, TWO + 1);
 }
@@ -154,11 +154,11 @@ TEST(a_damaged_block_can_be_skipped)
 	memcpy(bytes, two_blocks, TWO);
 	bytes[SECOND + BLOCK + 3] ^= 1;
 	reads_as(bytes, TWO, FORMAT, NB_TRACE_SKIP_BAD, first_ops);
-	/* so that where the next begins is lost with it */
+	/* so the beginning of the next block is also unknown */
 	bytes[SECOND + 5] ^= 1;
 	file_put("trace", bytes, TWO);
 	found = read_all(&options);
-	ck_assert_int_eq(found.rc, NB_NOT_FOUND); /* it seems to end behind the file */
+	ck_assert_int_eq(found.rc, NB_NOT_FOUND); /* it seems to end beyond the file */
 	ck_assert_uint_eq(found.counts.bad, 1);
 	bytes[SECOND] ^= 1;
 	file_put("trace", bytes, TWO);
@@ -176,7 +176,7 @@ get_size(const uint8_t *head)
 	return size;
 }
 
-/** A trace of one block with these operations, all its checksums right. */
+/** Write a trace of one block with these operations and correct checksums. */
 static void
 block_of(struct text *trace, const char *ops, size_t size, uint32_t count)
 {
@@ -235,7 +235,7 @@ TEST(what_a_checksum_does_not_find_is_found)
 		ck_assert_int_eq(found.rc, NB_ERR_DATA);
 		ck_assert_str_eq(found.error, error);
 	}
-	/* the largest that are allowed */
+	/* the maximum values */
 	static const char large[] = "\xa0\x01\x80\x80\x80\x80\x04"
 				    "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01k";
 	block_of(&trace, large, sizeof(large) - 1, 1);
@@ -243,7 +243,7 @@ TEST(what_a_checksum_does_not_find_is_found)
 	free(trace.data);
 }
 
-/* Found by the fuzzer: what is handed out then cannot be written again. */
+/* Found by the fuzzer: such an operation could not be written again. */
 TEST(a_block_whose_time_goes_back_is_found)
 {
 	char bytes[TWO];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Damage of any kind: fuzz/fuzz_trace.c. */
+/* Conversion. fuzz/fuzz_trace.c tests damaged traces. */
 #include <signal.h>
 
 #include "trace_kit.h"
 
 bool unit_in_scratch = true;
 
-/* ---- what is written is what is read ---- */
+/* ---- reading back what was written ---- */
 
 enum { SEEDS = 40, OPS = 500 };
 
-/** Written and read again, operations at random are the same. */
+/** Random operations that are written and read back are unchanged. */
 static void
 comes_back(uint32_t format, uint32_t flags, const struct holds *holds, uint64_t seed,
 	uint64_t count)
@@ -29,7 +29,7 @@ comes_back(uint32_t format, uint32_t flags, const struct holds *holds, uint64_t 
 		uint8_t key[MADE_KEY_MAX];
 		struct trace_op op = make_op(&rng, holds, key, &due_ns);
 		if (i == 0)
-			op.due_ns = due_ns = 0; /* times count from the first */
+			op.due_ns = due_ns = 0; /* times are relative to the first */
 		text_op(&wanted, &op);
 		ck_assert_msg(trace_writer_add(writer, &op) == NB_OK, "%s", nb_error_text());
 	}
@@ -87,12 +87,12 @@ TEST(what_is_written_is_what_is_read)
 		comes_back(NB_TRACE_MININB, 0, &ours, seed, ops);
 		comes_back(NB_TRACE_MININB, 0, &ours_untimed, seed, ops);
 	}
-	comes_back(NB_TRACE_MININB, 0, &ours, SEEDS, 100000); /* many blocks */
+	comes_back(NB_TRACE_MININB, 0, &ours, SEEDS, 100000); /* with many blocks */
 }
 
-/* ---- from one to the other ---- */
+/* ---- conversion ---- */
 
-/** Convert `text`, found by looking at it; the result is in "to". */
+/** Convert `text`, with its format detected. The result is in "to". */
 static struct nb_trace_counts
 convert(const char *text, uint32_t format, uint32_t flags)
 {
@@ -117,7 +117,7 @@ TEST(a_log_becomes_bare_keys)
 	ck_assert_uint_eq(counts.reads, 1);
 	ck_assert_uint_eq(counts.ignored, 1);
 	ck_assert_uint_eq(counts.bytes, sizeof(log) - 1);
-	/* in either order of bytes the numbers stay what they are */
+	/* the numbers stay the same in either byte order */
 	convert(log, NB_TRACE_U64, NB_TRACE_KEY_LITTLE);
 	file_is("to", "\x3b\xc6\xe5\xd7\xcd\x07\x38\x57\1\0\0\0\0\0\0\0", 16);
 	convert(log, NB_TRACE_YCSB_TEXT, 0);
@@ -139,7 +139,7 @@ TEST(a_failure_leaves_the_old_file_and_tells_the_counts)
 	ck_assert_int_eq(nb_trace_convert(&from, &to, &counts, NULL, NULL), NB_OK);
 	ck_assert_uint_eq(counts.bad, 1);
 	file_is("to", "\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16);
-	/* of a caller that knows the first fields only */
+	/* from a caller that knows only the first fields */
 	struct nb_trace_counts old = {
 		.size = offsetof(struct nb_trace_counts, inserts), .reads = 4711};
 	ck_assert_int_eq(nb_trace_convert(&from, &to, &old, NULL, NULL), NB_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines of Twitter's form by the README.md of github.com/twitter/cache-trace; of Meta's by
- * the two samples in CacheLib's cachebench/test_configs/trace_replay/kvcache.
+ * Lines of Twitter's format follow README.md of github.com/twitter/cache-trace. Lines of Meta's
+ * format follow the two samples in CacheLib's cachebench/test_configs/trace_replay/kvcache.
  */
 #include <signal.h>
 

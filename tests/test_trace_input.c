@@ -7,7 +7,7 @@
 
 bool unit_in_scratch = true;
 
-/** Byte i of what is read, so that each place can be told. */
+/** Byte i of the input; the bytes identify their places. */
 static uint8_t
 byte_at(size_t i)
 {
@@ -24,7 +24,7 @@ make_bytes(size_t size)
 	return bytes;
 }
 
-/** Take all of it, in parts of `part` bytes that are wanted at once. */
+/** Read everything, requesting `part` bytes at a time. */
 static size_t
 take_all(struct trace_input *in, size_t part)
 {
@@ -48,7 +48,7 @@ take_all(struct trace_input *in, size_t part)
 
 TEST(a_file_is_read_whole)
 {
-	enum { SIZE = 40 << 20 }; /* pages are given back on the way */
+	enum { SIZE = 40 << 20 }; /* the reader releases pages on the way */
 	uint8_t *bytes = make_bytes(SIZE);
 	file_put("file", bytes, SIZE);
 	free(bytes);

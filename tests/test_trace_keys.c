@@ -37,7 +37,7 @@ TEST(a_part_of_a_key_is_none)
 	struct nb_trace_options options = trace_at("trace", NB_TRACE_U64, 0);
 	struct outcome found = read_all(&options);
 	ck_assert_int_eq(found.rc, NB_ERR_DATA);
-	ck_assert_str_eq(found.ops.data, ""); /* told before anything is done */
+	ck_assert_str_eq(found.ops.data, ""); /* reported before the first operation */
 	ck_assert_str_eq(found.error, "trace: key 3: only 5 of its 8 bytes are there");
 	found = read_piped(&options, three, 21, 100);
 	ck_assert_int_eq(found.rc, NB_ERR_DATA);

@@ -76,7 +76,7 @@ TEST(damaged_lines_are_told)
 TEST(keys_are_as_large_as_keys_may_be)
 {
 	struct text text = {0};
-	enum { DIGITS = 2 << 20 }; /* of 1 MiB */
+	enum { DIGITS = 2 << 20 }; /* in hexadecimal, of a key of 1 MiB */
 	char *digits = malloc(DIGITS + 2);
 	ck_assert_ptr_nonnull(digits);
 	memset(digits, 'A', DIGITS + 2);

@@ -71,7 +71,7 @@ TEST(a_damaged_line_is_shown_cut_and_escaped)
 	char wanted[128];
 	snprintf(wanted, sizeof(wanted), "trace:1: '%.80s...' is no", text);
 	ck_assert_int_eq(strncmp(found.error, wanted, strlen(wanted)), 0);
-	/* NULs, and the longest that an escaped line can get */
+	/* NUL bytes, the longest line after escaping */
 	memset(text, 0, sizeof(text));
 	file_put("trace", text, sizeof(text));
 	options.flags = NB_TRACE_SKIP_BAD;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The numbers as bytes: Python's int.to_bytes(). */
+/* Python's int.to_bytes() computed the bytes of the numbers. */
 #include <signal.h>
 
 #include "trace_kit.h"
@@ -122,7 +122,7 @@ TEST(keys_of_the_log_are_numbers_or_text)
 		"trace:1: 'DELETE usertable acct:7' is not an operation: its key 'acct:7' is not user<number>; --key-bytes=text keeps such keys");
 }
 
-/** The size that an INSERT with these fields is given. */
+/** Check the size of an INSERT with these fields. */
 static void
 value_is(const char *fields, uint64_t size)
 {
@@ -140,11 +140,11 @@ TEST(the_size_of_a_value_is_that_of_all_fields)
 	value_is("field0=abc field1=defg ", 7);
 	value_is("field1=abc field10=defg field0= ", 7);
 	value_is("field0=  ", 1);                       /* a blank */
-	value_is("field0=a b=c ] [ =] x ", 14);         /* whatever prints */
-	value_is("field0=field1=x field1=y ", 9);       /* no blank before it: of the value */
-	value_is("field0=a fieldx=b field=c 1=d ", 22); /* nor are these names */
+	value_is("field0=a b=c ] [ =] x ", 14);         /* any printable characters */
+	value_is("field0=field1=x field1=y ", 9);       /* no blank: part of the value */
+	value_is("field0=a fieldx=b field=c 1=d ", 22); /* these names do not count either */
 	value_is("f7=ab f8=c ", 3);                     /* another fieldnameprefix */
-	value_is("data=a data=b c9=d ", 13);            /* without a number: the only one */
+	value_is("data=a data=b c9=d ", 13);            /* no number: the only field */
 	value_is("field0=\xc3\xa9\x7f ", 3);
 }
 
@@ -170,7 +170,7 @@ TEST(a_line_of_ten_megabytes_is_one_line)
 			"R 0000000000000001\nI 0000000000000002 v10485760\n"
 			"D 0000000000000003\n");
 	}
-	/* the same line alone, and damaged: cut in the message as well */
+	/* the same line alone, and damaged: the message truncates it, too */
 	text.size = 0;
 	text_put(&text, "INSERT usertable user2 [ field0=");
 	text_add(&text, filler, SIZE);

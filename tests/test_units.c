@@ -69,7 +69,7 @@ static const struct good good_counts[] = {
 	{"1.00000000000000000000000000000000000000000", 1},
 	{"0e99999999999999999999", 0},
 	{"0.0e-5", 0},
-	{"9007199254740993", UINT64_C(9007199254740993)}, /* 2^53 + 1: no double */
+	{"9007199254740993", UINT64_C(9007199254740993)}, /* 2^53 + 1 */
 	{"18446744073709551615", UINT64_MAX},
 	{"1844674407370955161.5e1", UINT64_MAX},
 	{"000000000000000000000000000000000000000000000012", 12},
@@ -344,7 +344,7 @@ TEST(nothing_is_written_beyond_the_buffer)
 
 TEST(the_locale_changes_nothing)
 {
-	/* a locale with a decimal comma, if there is one; LC_NUMERIC must be of no account */
+	/* a locale with a decimal comma, if installed; LC_NUMERIC must have no effect */
 	static const char *const comma[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
 	for (size_t i = 0; i < UNIT_COUNT(comma); i++)
 		if (setlocale(LC_ALL, comma[i]) != NULL)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * reference() makes a value a second time, word by word as the head of values.c
- * lays it out. golden_bytes were made by a Python script (module xxhash, plain
- * integers) that was written from the same text.
+ * reference() makes a value in another way, word by word as the head of values.c describes it.
+ * A Python script (module xxhash, plain integers), written from the same description, made
+ * golden_bytes.
  */
 #include "workload/values.h"
 
@@ -11,14 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_NO_INLINE_HINTS 1 /* at -Og, GCC 14 cannot inline all that it is told to */
+#define XXH_NO_INLINE_HINTS 1 /* at -Og, GCC 14 cannot inline every function that demands it */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/rng.h"
 #include "unit.h"
 
-/* 0s behind: gcc 12 warns of branches of XXH3 that keys of this size do not take */
+/*
+ * zeros after the end: gcc 12 warns about branches of XXH3 that keys of this size do not take
+ */
 static const char key_bytes[512] = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 static uint8_t *
@@ -29,7 +31,7 @@ allocate(size_t size)
 	return bytes;
 }
 
-/** One value of its own. */
+/** A value in its own memory. Free it. */
 static uint8_t *
 make(size_t size, double ratio, uint64_t seed, struct nb_slice key, uint64_t version)
 {
@@ -173,7 +175,7 @@ TEST(many_at_once_are_as_one_by_one)
 		value_spec_create(&spec, SIZE, 0.5, 3);
 		for (size_t i = 0; i < COUNT; i++)
 			value_prepare(&spec, out + i * STRIDE);
-		/* a buffer that was prepared once takes one value after the other */
+		/* a buffer that was prepared once takes several values in turn */
 		for (uint32_t version = 0; version < 3; version++)
 			values_write(&spec, out, STRIDE, keys, key_size, COUNT, version);
 		for (size_t i = 0; i < COUNT; i++) {
@@ -213,7 +215,7 @@ TEST(a_value_of_another_size_is_found)
 		struct nb_slice whole = {value, size + 8};
 		ck_assert_int_eq(value_check(whole, size, key_of(16)), VALUE_WRONG_SIZE);
 		ck_assert_int_eq(value_check(whole, size + 9, key_of(16)), VALUE_WRONG_SIZE);
-		/* cut to just the size that is expected, as a page would be */
+		/* ends exactly at the expected size, as at a page boundary */
 		if (size >= 16)
 			ck_assert_int_eq(
 				value_check_any((struct nb_slice){value, size}, key_of(16)),
@@ -232,7 +234,7 @@ TEST(a_value_of_another_key_is_told_from_a_corrupt_one)
 		size_t size = some_size(i);
 		uint8_t *value = make(size, 0.5, 5, key_of(15), 0);
 		int expected = size >= 16 ? VALUE_OF_OTHER_KEY : VALUE_CORRUPT;
-		if (size >= 2) /* of one byte, 1 in 256 is missed */
+		if (size >= 2) /* with one byte, 1 in 256 is missed */
 			ck_assert_int_eq(verdict(value, size, key_of(16)), expected);
 		if (size > 16) {
 			value[16] ^= 1;
@@ -242,7 +244,7 @@ TEST(a_value_of_another_key_is_told_from_a_corrupt_one)
 	}
 }
 
-/** Exchange two ranges, see that it is found if they differ, and put them back. */
+/** Swap two ranges. The check must fail if they differ. Then swap them back. */
 static void
 check_exchange(uint8_t *value, size_t size, size_t a, size_t b, size_t length)
 {
@@ -322,7 +324,7 @@ TEST(a_shifted_value_is_found)
 	}
 }
 
-/** The first `at` bytes of one and the rest of the other. */
+/** The first `at` bytes of one value and the rest of the other. */
 static void
 check_torn(const uint8_t *one, const uint8_t *other, size_t size, size_t at)
 {
@@ -362,7 +364,7 @@ compare_words(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/** Consecutive values, of keys that are consecutive numbers too, one after the other. */
+/** Values with consecutive numbers of keys with consecutive numbers, one after the other. */
 static uint8_t *
 make_many(size_t size, double ratio, uint64_t seed, uint32_t count, uint32_t version)
 {
@@ -380,7 +382,7 @@ make_many(size_t size, double ratio, uint64_t seed, uint32_t count, uint32_t ver
 	return out;
 }
 
-/** Add the words of the bodies that are no filler. */
+/** Append the words of the body that are not filler. Returns the new count. */
 static size_t
 collect_words(uint64_t *words, size_t used, const uint8_t *values, size_t size, size_t count)
 {
@@ -418,7 +420,7 @@ TEST(no_random_word_comes_twice)
 	}
 }
 
-/* 12 bytes of the header never compress; a body of less than 8 bytes is filler. */
+/* 12 bytes of the header never compress. A body of less than 8 bytes is filler. */
 TEST(the_ratio_is_exact_to_the_nearest_8_bytes)
 {
 	for (size_t i = 16; i < SOME_SIZES; i++)
@@ -454,7 +456,7 @@ TEST(the_ratio_holds_in_every_kilobyte)
 	}
 }
 
-/** What does not compress: 12 bytes of the header, and whole words of the body. */
+/** The incompressible share: 12 bytes of the header, and whole words of the body. */
 static double
 ideal_share(size_t size, double ratio)
 {
@@ -475,12 +477,12 @@ TEST(a_short_value_begins_a_longer_one)
 	free(longest);
 }
 
-/* ---- values of many sizes by one spec ---- */
+/* ---- values of many sizes from one spec ---- */
 
 static const double odd_ratios[] = {0, 0.013, 0.25, 1 / 3.0, 0.5, 0.77, 0.999, 1};
 enum { ODD_RATIOS = sizeof(odd_ratios) / sizeof(odd_ratios[0]) };
 
-/** A value of that size by a spec of a larger one, in a buffer that is all garbage. */
+/** Make a value of this size with the spec of a larger one, in a buffer full of garbage. */
 static void
 check_sized(const struct value_spec *largest, uint8_t *out, size_t size, struct nb_slice key,
 	uint32_t version)
@@ -534,7 +536,7 @@ TEST(a_buffer_takes_values_of_all_sizes_in_turn)
 		out[at] ^= flip;
 		ck_assert_int_eq(value_check_any(value, key), VALUE_CORRUPT);
 		out[at] ^= flip;
-		/* the key of another hash: of one byte, 1 in 256 has the same */
+		/* the key of another hash; with one byte, 1 in 256 is equal */
 		if (size > 2)
 			ck_assert_int_eq(value_check_any(value, key_of(40)),
 				size < 16 ? VALUE_CORRUPT : VALUE_OF_OTHER_KEY);
@@ -595,7 +597,7 @@ TEST(wide_versions_are_told_where_there_is_room)
 			}
 }
 
-/* Filler is not written again, but what a wide version had in its place is. */
+/* Filler is not written again, except where a wide version has overwritten it. */
 TEST(a_buffer_takes_wide_and_other_versions_in_turn)
 {
 	enum { SIZE = 3000 };
@@ -616,7 +618,7 @@ TEST(a_buffer_takes_wide_and_other_versions_in_turn)
 	}
 }
 
-/* zlib spends some bytes on each run of filler, up to `tolerance`. */
+/* zlib uses some bytes for each run of filler, up to `tolerance`. */
 TEST(the_measured_ratio_is_near_the_stated_one)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A workload as a job: the same keys and values in the same order, and a name for them. */
+/* A workload as a job: the same keys and values in the same order, and a digest. */
 #include "workload/verb.h"
 
 #include <stdio.h>
@@ -13,7 +13,9 @@
 
 enum { COUNT = 200 };
 
-/** `count` keys of random bytes in a file that has no name any more; its path is /dev/fd/N. */
+/**
+ * Write `count` random keys to an unlinked file. Returns its descriptor; the path is /dev/fd/N.
+ */
 static int
 write_keys(char path[32], uint64_t key_size, uint64_t count, uint64_t seed, uint8_t **bytes)
 {
@@ -43,12 +45,12 @@ workload_of(uint32_t verb, uint64_t key_size, uint64_t value_size)
 	return workload;
 }
 
-/** Operations of a workload, ready to be made. */
+/** The operations of a workload. */
 struct fixture {
 	struct nb_workload workload;
 	char path[32];
 	int fd;
-	uint8_t *bytes; /* of all keys */
+	uint8_t *bytes; /* all keys */
 	struct nb_job *job;
 	struct keyspace keys;
 	struct sizes sizes;
@@ -85,7 +87,7 @@ tear_down(struct fixture *f)
 	free(f->bytes);
 }
 
-/** As an independent hand would make it. */
+/** The expected value, made independently. */
 static void
 check_op(const struct fixture *f, const struct ops_op *op)
 {
@@ -113,7 +115,7 @@ check_op(const struct fixture *f, const struct ops_op *op)
 	free(value);
 }
 
-/** All of a stratum. */
+/** Check all operations of a stratum. */
 static void
 check_stratum(struct fixture *f, uint64_t stratum)
 {
@@ -139,7 +141,7 @@ set_up_nth(struct fixture *f, uint32_t verb, size_t n)
 		value_sizes[n / UNIT_COUNT(key_sizes)], COUNT);
 }
 
-/* Threads take strata in turn: that all strata give op i its bytes is enough. */
+/* Threads take strata in turn. So it is enough that all strata give operation i its bytes. */
 TEST(an_operation_is_the_same_whatever_was_made_before)
 {
 	static const uint64_t strata[] = {2, 0, 3, 3, 1};
@@ -183,11 +185,11 @@ TEST(large_keys_and_values_come_one_by_one_and_small_ones_in_blocks)
 	static const struct {
 		uint32_t verb;
 		uint64_t key_size, value_size;
-		uint32_t block; /* 32: whole ones */
+		uint32_t block; /* 32: whole blocks */
 	} cases[] = {{NB_VERB_PUT, 16, 1 << 20, 1}, {NB_VERB_PUT, 16, 100, 56},
 		{NB_VERB_PUT, NB_KEY_SIZE_MAX, 100, 1}, {NB_VERB_GET, NB_KEY_SIZE_MAX, 100, 1},
 		{NB_VERB_DELETE, NB_KEY_SIZE_MAX, 100, 1},
-		/* these hold no value */
+		/* these have no value */
 		{NB_VERB_GET, 16, NB_VALUE_SIZE_MAX, 64},
 		{NB_VERB_DELETE, 16, NB_VALUE_SIZE_MAX, 64}};
 	for (size_t c = 0; c < UNIT_COUNT(cases); c++) {
@@ -218,7 +220,7 @@ TEST(the_digest_names_all_that_makes_a_put)
 	for (int i = 0; i < 9; i++)
 		for (int j = 0; j < i; j++)
 			ck_assert_uint_ne(digests[i], digests[j]);
-	put.keys_path = "/elsewhere/keys.bin"; /* the same keys in another place */
+	put.keys_path = "/elsewhere/keys.bin"; /* the same keys in another file */
 	put.spare_u32 = 9;
 	ck_assert_uint_eq(verb_digest(&put, 42), digests[0]);
 }
@@ -236,7 +238,7 @@ TEST(the_digest_of_gets_does_not_ask_how_values_were_made)
 	}
 }
 
-/* Of a gibibyte a ratio of 1e-7 more is 13 words more that do not compress. */
+/* In a gibibyte, a ratio larger by 1e-7 means 13 more incompressible words. */
 TEST(other_bytes_have_another_digest)
 {
 	struct nb_workload one = workload_of(NB_VERB_PUT, 16, NB_VALUE_SIZE_MAX), other = one;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each defect that an engine can have is found and called by its name, with the operation
- * that met it; and an engine that is right is accused of nothing.
+ * Each possible defect of an engine is found and named correctly, with the operation that met
+ * it. A correct engine gets no findings.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ begin(const char *text)
 	return toy_one(&rig, &with, all);
 }
 
-/** One finding, of that verdict, by that operation. */
+/** Exactly one finding, with this verdict, at this operation. */
 static void
 assert_found(int verdict, uint32_t kind, uint64_t op)
 {
@@ -85,7 +85,10 @@ static const char *const scans[] = {"scan = 1\ndistribution = sequential",
 
 TEST(a_scan_that_does_wrong_is_found)
 {
-	/* Backward, scan i has min(i + 1, 8) records, and learns that there are no more. */
+	/*
+	 * Backward, scan i returns min(i + 1, 8) records, and then learns that it is at the
+	 * end.
+	 */
 	static const uint64_t calls_before[] = {10 * 8, 2 + 3 + 4 + 5 + 6 + 7 + 8 + 3 * 8};
 	static const struct {
 		uint32_t defect, nth; /* of the records of the 11th scan */
@@ -105,7 +108,10 @@ TEST(a_scan_that_does_wrong_is_found)
 		toy_break(defects[d].defect, TOY_SCAN_NEXT,
 			calls_before[backward] + defects[d].nth, 1);
 		toy_go(&with);
-		/* what comes behind an odd key can be odd because of it: the first one counts */
+		/*
+		 * a record after a wrong key may be wrong because of it: the first finding
+		 * counts
+		 */
 		const struct job_findings *findings = &with.workers[0]->findings;
 		ck_assert_uint_ge(findings->case_count, 1);
 		ck_assert_uint_le(toy_wrong(findings), 2);
@@ -118,7 +124,7 @@ TEST(a_scan_that_does_wrong_is_found)
 	}
 }
 
-/** 4 records, so that a thread soon reads what it has put. */
+/** 4 records, so a thread soon reads its own puts. */
 #define FEW "records = 4\ncount = 400\n"
 
 TEST(what_this_thread_put_last_must_be_what_it_reads)
@@ -135,7 +141,7 @@ TEST(what_this_thread_put_last_must_be_what_it_reads)
 		ck_assert_int_eq(worker->rc, NB_OK);
 		ck_assert_uint_ge(findings->verdicts[JOB_STALE], 1);
 		ck_assert_uint_eq(toy_wrong(findings), findings->verdicts[JOB_STALE]);
-		/* the last put of that record before the read is the one that was expected */
+		/* the expected version is that of the last put of the record before the read */
 		const struct job_case *it = &findings->cases[0];
 		uint64_t last = 0, read = it->op;
 		for (uint64_t i = 0, at = 0; at < read; i++) {
@@ -162,7 +168,7 @@ TEST(a_record_that_this_thread_deleted_must_not_be_there)
 	ck_assert_uint_eq(worker->findings.cases[0].expected, 0);
 }
 
-/** Each record is gone to twice, with 4999 others between. */
+/** Each record is visited twice, with 4999 others between. */
 #define TWICE "records = 5000\ncount = 10000\ndistribution = sequential\n"
 
 TEST(a_put_that_was_lost_long_ago_is_found)
@@ -272,7 +278,7 @@ TEST(a_miss_is_no_finding_where_records_are_deleted_or_it_is_allowed)
 	toy_break(TOY_MISS, TOY_GET, 10, 5);
 	toy_go(&with);
 	ck_assert_uint_eq(toy_wrong(&with.workers[0]->findings), 0);
-	/* but what this thread has put itself must be there, allowed or not */
+	/* but this thread's own puts must exist, in any case */
 	toy_one(&rig, &with, FEW "read = 1\nupdate = 1\n");
 	with.part->plan.may_miss = true;
 	toy_break(TOY_MISS, TOY_GET, 100, 1);
@@ -317,7 +323,7 @@ TEST(only_the_share_that_was_asked_for_is_looked_at)
 	ck_assert_uint_ge(findings->verified, 98);
 	ck_assert_uint_le(findings->verified, 102);
 	ck_assert_uint_eq(findings->verdicts[JOB_CORRUPT], findings->verified);
-	ck_assert_uint_eq(findings->case_count, JOB_CASES); /* the first are kept */
+	ck_assert_uint_eq(findings->case_count, JOB_CASES); /* the first cases are kept */
 }
 
 /* ---- other runs on the same database ---- */
@@ -328,7 +334,7 @@ TEST(values_of_another_run_are_counted_apart)
 	toy_go(&with);
 	ck_assert_uint_eq(worker->findings.foreign, 0);
 	toy_leave(&with);
-	/* the same operations again: what is there was written by those of the first time */
+	/* the same operations again: the existing values come from the first time */
 	toy_enter(&rig, &with, with.part);
 	toy_go(&with);
 	ck_assert_uint_eq(toy_wrong(&with.workers[0]->findings), 0);
@@ -339,7 +345,7 @@ TEST(records_that_a_longer_run_inserted_are_no_phantoms)
 {
 	struct job_worker *worker = toy_one(
 		&rig, &with, "records = 50\ncount = 400\nscan = 1\nscan-length = 60");
-	uint64_t number = with.part->spec.keys->numbers; /* the first that this run has not */
+	uint64_t number = with.part->spec.keys->numbers; /* beyond this run's numbers */
 	uint8_t bytes[8], value[100];
 	for (int i = 0; i < 8; i++)
 		bytes[i] = (uint8_t)(number >> (56 - 8 * i));
@@ -350,7 +356,7 @@ TEST(records_that_a_longer_run_inserted_are_no_phantoms)
 	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
 	ck_assert_uint_eq(worker->findings.foreign, 400);
 	toy_leave(&with);
-	/* but not if the value is not that key's */
+	/* but a finding if the value does not belong to the key */
 	value[40] ^= 1;
 	toy_enter(&rig, &with, with.part);
 	ck_assert_int_eq(
@@ -365,7 +371,7 @@ TEST(records_that_share_a_key_are_not_stale)
 	toy_create(&rig, "records = 64\ncount = 640\nread = 1\nupdate = 1");
 	snprintf(keys, sizeof(keys), "%s/keys", rig.dir);
 	FILE *file = fopen(keys, "w");
-	for (uint64_t i = 0; i < 64; i++) /* each twice */
+	for (uint64_t i = 0; i < 64; i++) /* each record is put twice */
 		ck_assert_uint_eq(fwrite(&(uint64_t){(i % 32) << 56}, 8, 1, file), 1);
 	fclose(file);
 	snprintf(set, sizeof(set), "keys=%s", keys);
@@ -380,7 +386,7 @@ TEST(records_that_share_a_key_are_not_stale)
 	ck_assert_uint_ge(with.workers[0]->findings.verified, 320);
 	ck_assert_uint_eq(toy_wrong(&with.workers[0]->findings), 0);
 	ck_assert_uint_eq(with.workers[0]->findings.foreign, 0);
-	/* but a put that was lost is */
+	/* but a lost put is a finding */
 	toy_leave(&with);
 	toy_enter(&rig, &with, &rig.run->parts[0]);
 	toy_break(TOY_DROP, TOY_PUT, 100, 20);
@@ -400,7 +406,7 @@ TEST(values_from_before_versions_were_used_again_are_no_other_runs)
 		.index = UINT64_C(5000000000),
 		.numbers = &number,
 		.keys = &key};
-	/* of an operation 4 G back, which looks like one that is still to come */
+	/* from an operation 4 G back, which looks like a future one */
 	values_write_sized(
 		&spec->values, value, key, 20, ops_version(spec, UINT64_C(1000000000)));
 	job_verify_value(worker, &op, 0, its);
@@ -446,7 +452,7 @@ TEST(reading_back_finds_what_was_lost)
 		ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
 		job_worker_read_back(worker);
 		ck_assert_msg(worker->rc == NB_OK, "%s", worker->text);
-		/* of a sequence of batches, some records are written again later */
+		/* in a sequence of batches, later batches overwrite some records */
 		ck_assert_uint_ge(worker->findings.verdicts[cases[c].verdict], 1);
 		ck_assert_uint_eq(toy_wrong(&worker->findings),
 			worker->findings.verdicts[cases[c].verdict]);
@@ -457,7 +463,7 @@ TEST(reading_back_finds_what_was_lost)
 
 TEST(reading_back_takes_the_last_writes_and_a_share_of_older_ones)
 {
-	/* the last 1024, and of the 7976 others every eighth from place 0 on */
+	/* the last 1024, and every eighth of the other 7976, from index 0 on */
 	static const uint64_t lost[] = {9000, 9000 - 1023, 1};
 	for (size_t i = 0; i < sizeof(lost) / sizeof(*lost); i++) {
 		struct job_worker *worker = toy_one(&rig, &with,
@@ -624,7 +630,7 @@ TEST(a_halt_ends_reading_back_a_loading_after_the_record_at_hand)
 	ck_assert_uint_eq(worker->findings.verified, 100);
 	worker = load(TOY_RIGHT);
 	toy_reset();
-	nb_stop(); /* for keys that were lost: nothing that is made after it is looked at */
+	nb_stop(); /* for missing keys: no later operation is read back */
 	job_worker_read_back(worker);
 	ck_assert_uint_eq(toy_calls(TOY_GET), 0);
 	nb_stop_clear();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A job's worker alone, on this thread: which verbs it calls, what it counts, and where it
+ * A job's worker alone, on this thread: the verbs that it calls, its counts, and where it
  * stops.
  */
 #include "run/worker.h"
@@ -23,7 +23,7 @@ enum { COUNT = 200, ITEMS = 4, VALUE = 100, RECORDS = 500 };
 static struct toy_rig rig;
 static struct toy_worker with;
 
-/** Verbs that one operation of a kind calls, and what it moves. */
+/** The verbs that one operation of a kind calls, and the bytes that it moves. */
 static const struct {
 	const char *mix;
 	uint32_t kind;
@@ -74,7 +74,7 @@ TEST(each_kind_calls_its_verbs_as_often_as_it_should)
 		ck_assert_uint_eq(counts->records, COUNT * kinds[k].records);
 		ck_assert_uint_eq(counts->bytes, COUNT * kinds[k].values * VALUE);
 		ck_assert_uint_eq(nb_histogram_count(counts->service), COUNT);
-		ck_assert_ptr_null(counts->response); /* there is no rate */
+		ck_assert_ptr_null(counts->response); /* the job has no rate */
 		for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
 			ck_assert_int_eq(
 				worker->counts[kind].service != NULL, kind == kinds[k].kind);
@@ -82,7 +82,7 @@ TEST(each_kind_calls_its_verbs_as_often_as_it_should)
 	}
 }
 
-/** Whether the next call in the log is this one. */
+/** Check that the next call in the log is this one. Returns the index after it. */
 static uint64_t
 expect(uint64_t at, uint32_t verb, uint64_t number, uint64_t version)
 {
@@ -95,7 +95,7 @@ expect(uint64_t at, uint32_t verb, uint64_t number, uint64_t version)
 	return at + 1;
 }
 
-/** Calls of one operation, in their order, with the keys and versions that they should have. */
+/** Check the calls of one operation, in order, with their keys and versions. */
 static uint64_t
 expect_op(uint64_t at, const struct ops_op *op)
 {
@@ -204,7 +204,7 @@ TEST(a_failure_ends_the_worker_and_is_told_with_its_operation)
 		const char *mix;
 		uint32_t defect, verb;
 		uint64_t nth, times, done;
-		const char *text; /* after the engine */
+		const char *text; /* after the engine's name */
 		struct {
 			uint32_t verb;
 			uint64_t calls;
@@ -217,13 +217,13 @@ TEST(a_failure_ends_the_worker_and_is_told_with_its_operation)
 			"scan, operation 1: the toy is broken", {{TOY_SCAN_CLOSE, 2}}},
 		{"scan = 1", TOY_FAIL, TOY_SCAN_CLOSE, 3, 1, 2,
 			"scan, operation 2: the toy is broken", {{TOY_SCAN_CLOSE, 3}}},
-		/* silence, and nonsense */
+		/* a failure without a text, and an unknown answer */
 		{"delete = 1", TOY_MUTE, TOY_DEL, 1, 1, 0,
 			"delete, operation 0: failed without saying why", {{TOY_DEL, 1}}},
 		{"read = 1", TOY_ODD, TOY_GET, 3, 1, 2,
 			"read, operation 2: answered 9, which means nothing here",
 			{{TOY_GET, 3}}},
-		/* what is lent without a size is not read, and does not stay lent */
+		/* a loan without a valid size is not read, but released */
 		{"read = 1", TOY_HUGE, TOY_GET, 3, 1, 2, "read, operation 2: get " HUGE_SIZE,
 			{{TOY_RELEASE, 3}}},
 		{"multi-get = 1", TOY_HUGE, TOY_MULTI_GET, 3, 1, 2,
@@ -239,7 +239,7 @@ TEST(a_failure_ends_the_worker_and_is_told_with_its_operation)
 		{"txn-read = 1", TOY_FAIL, TOY_GET, 1, 1, 0,
 			"txn-read, operation 0: the toy is broken",
 			{{TOY_BEGIN, 1}, {TOY_COMMIT, 0}, {TOY_ABORT, 1}}},
-		/* one that was not begun is not, nor one that was over */
+		/* a transaction that has not begun or is over is not aborted */
 		{"txn-write = 1", TOY_FAIL, TOY_BEGIN, 3, 1, 2,
 			"txn-write, operation 2: the toy is broken", {{TOY_ABORT, 0}}},
 		{"txn-write = 1", TOY_FAIL, TOY_COMMIT, 3, 1, 2,
@@ -280,7 +280,7 @@ TEST(a_failure_among_many_is_not_lost_behind_a_miss)
 {
 	static const int32_t cases[][ITEMS] = {{NB_NOT_FOUND, NB_FAIL, NB_OK, NB_OK},
 		{NB_OK, NB_FAIL, NB_NOT_FOUND, NB_OK}, {NB_FAIL, NB_NOT_FOUND},
-		{NB_FAIL, NB_EXISTS}}; /* of two failures the first one is reported */
+		{NB_FAIL, NB_EXISTS}}; /* the first of two failures is reported */
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
 		begin("multi-get = 1");
 		memcpy(multi_answers, cases[c], sizeof(multi_answers));
@@ -305,7 +305,7 @@ put_odd(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 
 TEST(an_answer_that_no_operation_has_ends_the_worker)
 {
-	/* not even that a key was there, which only an insert could answer */
+	/* not even NB_EXISTS, which only an insert may return */
 	static const int answers[] = {NB_EXISTS, NB_PENDING, 17, INT32_MAX};
 	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
 		char text[96];
@@ -343,7 +343,7 @@ TEST(a_conflict_is_counted_and_the_operation_tried_again)
 		ck_assert_uint_eq(counts->answers[NB_CONFLICT], 3);
 		ck_assert_uint_eq(counts->answers[NB_OK], COUNT);
 		ck_assert_uint_eq(nb_histogram_count(counts->service), COUNT);
-		/* what attempts moved in vain is not counted */
+		/* bytes of failed attempts do not count */
 		ck_assert_uint_eq(counts->bytes, counts->records * VALUE);
 	}
 }
@@ -353,16 +353,16 @@ TEST(a_transaction_that_loses_is_done_again_as_a_whole)
 	static const struct {
 		uint32_t verb, nth;
 		uint64_t begins, puts, commits, aborts;
-	} cases[] = {/* it is over when commit says so */
+	} cases[] = {/* a conflict in commit ends the transaction */
 		{TOY_COMMIT, 5, COUNT + 2, (COUNT + 2) * ITEMS, COUNT + 2, 0},
-		/* else it is ended: its second put is answered so twice */
+		/* otherwise the worker aborts it: the second put conflicts twice */
 		{TOY_PUT, 1, COUNT + 2, COUNT * ITEMS + 3, COUNT, 2},
 		{TOY_BEGIN, 7, COUNT + 2, COUNT * ITEMS, COUNT, 0}};
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
 		struct job_worker *worker = begin("txn-write = 1");
 		toy.is_logging = true;
 		if (cases[c].verb ==
-			TOY_PUT) { /* the record of the second put, whenever it comes */
+			TOY_PUT) { /* the record of the second put, whenever it is written */
 			struct ops_maker *maker = &worker->maker;
 			ops_begin(maker, 0);
 			ck_assert_uint_gt(ops_make(maker), 0);
@@ -380,7 +380,7 @@ TEST(a_transaction_that_loses_is_done_again_as_a_whole)
 		ck_assert_uint_eq(toy_calls(TOY_COMMIT), cases[c].commits);
 		ck_assert_uint_eq(toy_calls(TOY_ABORT), cases[c].aborts);
 		if (cases[c].verb !=
-			TOY_PUT) /* a conflict of the second put had one before it */
+			TOY_PUT) /* each attempt has a successful put before the conflict */
 			ck_assert_uint_eq(toy_calls(TOY_PUT), cases[c].puts);
 		else
 			ck_assert_uint_eq(toy_calls(TOY_PUT), COUNT * ITEMS + 2 * 2);
@@ -398,7 +398,7 @@ TEST(conflicts_are_tried_again_after_a_while_until_the_time_is_up)
 	ck_assert_uint_ge(clock_monotonic() - begin_ns, LIMIT_NS);
 	assert_failed(
 		"toy: update, operation 5: answered with nothing but conflicts for 0.05 s", 5);
-	/* waits grow: of less than 5 us each, there would be ten thousand */
+	/* waits increase: with waits below 5 us, there would be ten thousand */
 	ck_assert_uint_gt(toy_calls(TOY_PUT), 5 + 2);
 	ck_assert_uint_lt(toy_calls(TOY_PUT), 5 + LIMIT_NS / 5000);
 }
@@ -422,7 +422,7 @@ TEST(a_halt_ends_a_conflict_that_is_tried_again)
 	ck_assert_uint_eq(nb_histogram_count(counts->service), 0);
 }
 
-/* ---- what is inside the time of an operation ---- */
+/* ---- the timed part of an operation ---- */
 
 static void
 spin(uint64_t ns)
@@ -456,7 +456,7 @@ TEST(time_holds_the_call_and_the_release)
 	const struct nb_histogram *service = worker->counts[NB_OP_READ].service;
 	ck_assert_uint_eq(nb_histogram_count(service), 20);
 	ck_assert_uint_ge(nb_histogram_min(service), 2 * SPIN_NS);
-	/* and the window holds all the operations */
+	/* the window contains all operations */
 	ck_assert_uint_ge(
 		clock_ns(with.part->plan.clock, worker->last_ticks - worker->first_ticks),
 		nb_histogram_sum(service));
@@ -464,7 +464,7 @@ TEST(time_holds_the_call_and_the_release)
 
 enum { LENT_BYTES = 4 << 20 };
 
-static char *lent; /* fresh memory, not touched */
+static char *lent; /* fresh memory that nothing has touched */
 static uint64_t got_ns, shortest_ns;
 
 static int
@@ -483,8 +483,8 @@ release_large(struct nb_session *session)
 }
 
 /**
- * Reads of a large value, each verified or none. With a warm-up they go through the loop of mixed
- * operations, else through that of reads alone.
+ * Reads of a large value, all verified or none. With a warm-up, they use the loop of mixed
+ * operations, otherwise the loop of reads.
  */
 static struct job_worker *
 read_large(uint64_t verify_threshold, uint64_t warmup_count)
@@ -523,8 +523,8 @@ TEST(clock_stands_still_while_a_value_is_verified)
 		struct job_worker *worker = read_large(UINT64_MAX, warmup_count);
 		const struct nb_histogram *service = worker->counts[NB_OP_READ].service;
 		/*
-		 * The value is verified while it is held, so a latency that counts that is never
-		 * less than the shortest time for which one was held.
+		 * The worker verifies a value before it releases it. So a latency that included
+		 * verification would be at least the shortest time between get and release.
 		 */
 		ck_assert_uint_eq(worker->findings.verified, 20);
 		ck_assert_uint_lt(nb_histogram_min(service), shortest_ns);
@@ -536,7 +536,7 @@ TEST(loop_is_the_same_with_the_time_stamp_counter)
 {
 	struct clock tsc;
 	if (clock_create(&tsc, NB_CLOCK_TSC) != NB_OK)
-		return; /* not to be had here */
+		return; /* not available here */
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
 		char text[256];
 		snprintf(text, sizeof(text), BASE "count = 200\n%s\n", kinds[k].mix);
@@ -552,7 +552,7 @@ TEST(loop_is_the_same_with_the_time_stamp_counter)
 		const struct job_counts *counts = &worker->counts[kinds[k].kind];
 		ck_assert_uint_eq(counts->answers[NB_OK], COUNT);
 		ck_assert_uint_eq(counts->bytes, COUNT * kinds[k].values * VALUE);
-		/* calibration is good to some parts in 10^7; a thousandth is ample */
+		/* the calibration is exact to some parts in 10^7; a thousandth is ample */
 		uint64_t told_ns = clock_ns(&tsc, worker->last_ticks - worker->first_ticks);
 		ck_assert_uint_le(told_ns, window_ns + window_ns / 1000 + 1000);
 		ck_assert_uint_le(nb_histogram_sum(counts->service), told_ns);
@@ -568,7 +568,7 @@ TEST(no_two_workers_share_a_cache_line)
 	job_worker_delete(NULL);
 }
 
-/* ---- what counts ---- */
+/* ---- counted operations ---- */
 
 TEST(a_warm_up_by_count_is_left_out_and_nothing_else)
 {
@@ -577,7 +577,7 @@ TEST(a_warm_up_by_count_is_left_out_and_nothing_else)
 		char text[64];
 		snprintf(text, sizeof(text), "update = 1\nwarmup = %d", (int)counts[c]);
 		struct job_worker *worker = begin(text);
-		/* conflicts of both, and those of the warm-up go with it */
+		/* conflicts in both parts; those of the warm-up do not count */
 		toy_break(TOY_CONFLICT, TOY_PUT, 1, 3);
 		toy_go(&with);
 		uint64_t left = COUNT - counts[c];
@@ -615,7 +615,7 @@ TEST(a_warm_up_by_time_leaves_out_what_began_in_it)
 	uint64_t warm = with.gate.begin + WARM_NS; /* ticks of this clock are ns */
 	toy_go(&with);
 	ck_assert_uint_eq(worker->done, COUNT);
-	/* An operation begins before the stamp that it takes, and after the one before. */
+	/* An operation begins before its own stamp and after the previous one. */
 	uint64_t least = 0, most = 0;
 	for (uint64_t i = 0; i < stamp_count; i++) {
 		most += stamps[i] >= warm;
@@ -660,7 +660,7 @@ scan_on(struct nb_session *session, struct nb_slice *key, struct nb_slice *value
 	return NB_OK;
 }
 
-/* It is one operation, and may go over all records of a large database. */
+/* A scan is one operation, but may visit all records of a large database. */
 TEST(a_scan_shows_now_and_then_that_it_goes_on)
 {
 	toy_one(&rig, &with,
@@ -670,7 +670,7 @@ TEST(a_scan_shows_now_and_then_that_it_goes_on)
 	rig.run->engine->table.scan_next = scan_on;
 	toy_go(&with);
 	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_SCAN].records, 10000);
-	ck_assert_uint_eq(with.workers[0]->heartbeat.steps, 3); /* its begin, 4096 and 8192 */
+	ck_assert_uint_eq(with.workers[0]->heartbeat.steps, 3); /* at 0, 4096, 8192 */
 }
 
 static int
@@ -694,7 +694,7 @@ TEST(a_halt_stops_after_the_operation_at_hand)
 	ck_assert_int_eq(worker->rc, NB_OK);
 	ck_assert_uint_eq(worker->done, 100);
 	ck_assert_uint_eq(nb_histogram_count(worker->counts[NB_OP_UPDATE].service), 100);
-	with.halt = 0; /* what was done by then is read back, and nothing else */
+	with.halt = 0; /* only the finished operations are read back */
 	toy_reset();
 	job_worker_read_back(worker);
 	ck_assert_uint_eq(worker->findings.verified, 100);
@@ -709,7 +709,7 @@ TEST(a_bound_by_time_ends_after_the_operation_that_passes_it)
 	toy.sleep_ns = 2000000;
 	toy_go(&with);
 	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
-	ck_assert_uint_le(with.workers[0]->done, 5); /* fewer if all was slow */
+	ck_assert_uint_le(with.workers[0]->done, 5); /* fewer if the machine is slow */
 	ck_assert_uint_eq(with.workers[0]->done, toy_calls(TOY_GET));
 	ck_assert_uint_gt(with.workers[0]->done, 0);
 }
@@ -729,7 +729,7 @@ TEST(response_times_are_never_less_than_service_times)
 		for (uint32_t kind = NB_OP_READ; kind <= NB_OP_UPDATE; kind++) {
 			const struct job_counts *counts = &worker->counts[kind];
 			uint64_t count = nb_histogram_count(counts->service);
-			ck_assert_uint_ge(count, COUNT / 2 - 1); /* of a stratum cut short */
+			ck_assert_uint_ge(count, COUNT / 2 - 1); /* of a truncated stratum */
 			ck_assert_uint_eq(nb_histogram_count(counts->response), count);
 			ck_assert_uint_ge(nb_histogram_sum(counts->response),
 				nb_histogram_sum(counts->service));
@@ -748,7 +748,9 @@ TEST(an_engine_slower_than_the_rate_has_a_queue)
 	toy_break(TOY_SLOW, TOY_GET, 1, 0);
 	toy.sleep_ns = SLEEP_NS;
 	toy_go(&with);
-	/* the last was due at most 200 us after the begin, and began after 199 sleeps */
+	/*
+	 * the last operation was due at most 200 us after the begin, and began after 199 sleeps
+	 */
 	ck_assert_uint_ge(worker->lag_ns, (uint64_t)LEFT * SLEEP_NS - 200 * 1000);
 	ck_assert_uint_ge(worker->lag_max_ns, worker->lag_ns);
 	const struct job_counts *counts = &worker->counts[NB_OP_READ];
@@ -766,7 +768,7 @@ TEST(what_waited_through_a_warm_up_does_not_lengthen_the_time_that_is_measured)
 	toy.sleep_ns = SLEEP_NS;
 	toy_go(&with);
 	ck_assert_uint_eq(worker->measured, COUNT - WARM);
-	/* due within the first ms, and begun behind 150 sleeps */
+	/* due within the first ms, but begun after 150 sleeps */
 	ck_assert_uint_ge(worker->first_ticks, with.gate.begin + (uint64_t)WARM * SLEEP_NS);
 }
 
@@ -788,33 +790,36 @@ TEST(a_bound_beyond_the_clock_is_none)
 
 TEST(operations_that_are_due_after_the_end_are_not_begun)
 {
-	/* due at 0, 10, 20, ... ms or a period later: no more than 3 within 25 ms */
+	/* due at 0, 10, 20, ... ms or a period later: at most 3 within 25 ms */
 	begin("read = 1\nrate = 100\nduration = 25ms\ncount = 0");
 	toy_go(&with);
 	ck_assert_uint_le(with.workers[0]->done, 3);
 	ck_assert_uint_eq(with.workers[0]->done, toy_calls(TOY_GET));
 }
 
-/* ---- others ---- */
+/* ---- other workers ---- */
 
 #define PAIR "read = 1\ninsert = 1\nthreads = 2\nlag = 64\ncount = 640"
 
 TEST(a_thread_waits_for_the_inserts_that_it_may_read)
 {
 	begin(PAIR);
-	/* the other has done its strata 1 and 3, and ended: what needs its 5 is never begun */
+	/*
+	 * the other thread has executed strata 1 and 3 and ended: operations that need its
+	 * stratum 5 never begin
+	 */
 	with.workers[1]->strata_done = 5;
 	with.workers[1]->is_over = 1;
 	toy_go(&with);
 	ck_assert_int_eq(with.workers[0]->rc, NB_OK);
-	ck_assert_uint_eq(with.workers[0]->done, 4 * OPS_STRATUM); /* 0, 2, 4 and 6 */
+	ck_assert_uint_eq(with.workers[0]->done, 4 * OPS_STRATUM); /* strata 0, 2, 4 and 6 */
 	ck_assert_uint_eq(with.workers[0]->strata_done, 8);
 }
 
 TEST(a_thread_that_has_done_all_and_ended_is_waited_for_no_more)
 {
 	begin(PAIR);
-	with.part->plan.verify_threshold = 0; /* what it has done is made up here */
+	with.part->plan.verify_threshold = 0; /* its operations here are invented */
 	with.part->plan.may_miss = true;
 	with.workers[1]->strata_done = 11;
 	with.workers[1]->is_over = 1;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A pool: each member does each phase once, in order, and the caller's thread does the rest. */
+/*
+ * A pool: each member executes each phase once, in order; the caller's thread ticks meanwhile.
+ */
 #include "run/worker_pool.h"
 
 #include <sched.h>
@@ -11,10 +13,10 @@
 enum { SIZE = 7, PHASES = 50, TICK_NS = 1000 * 1000 };
 
 struct log {
-	int phases[SIZE][PHASES]; /* what each member was given, in order */
+	int phases[SIZE][PHASES]; /* phases that each member executed, in order */
 	int count[SIZE];
 	pthread_t thread[SIZE];
-	int arrived; /* members that have done their part of this phase; atomic */
+	int arrived; /* members that have finished their part of this phase; atomic */
 	int ticks;   /* atomic */
 	pthread_t ticker;
 };
@@ -43,7 +45,7 @@ TEST(every_member_does_every_phase_in_order)
 	for (int phase = 0; phase < PHASES; phase++) {
 		__atomic_store_n(&log.arrived, 0, __ATOMIC_RELAXED);
 		worker_pool_do(&pool, phase * 3, TICK_NS, no_tick);
-		/* none is still at it when the call returns */
+		/* no member still works when the call returns */
 		ck_assert_int_eq(__atomic_load_n(&log.arrived, __ATOMIC_RELAXED), SIZE);
 	}
 	worker_pool_destroy(&pool);
@@ -87,7 +89,7 @@ note_idle(void *arg, uint32_t id, int phase)
 	__atomic_add_fetch(&idles[id], 1, __ATOMIC_RELAXED);
 }
 
-/** The first member is not done before the last one has idled three times. */
+/** The first member waits until the last one has idled three times. */
 static void
 wait_for_idle(void *arg, uint32_t id, int phase)
 {
@@ -105,14 +107,14 @@ TEST(a_member_that_waits_for_others_idles_and_no_other_does)
 	int sum = 0;
 	for (int id = 0; id < SIZE; id++)
 		sum += __atomic_load_n(&idles[id], __ATOMIC_RELAXED);
-	usleep(5000); /* the phase is over: a session may not be within a call now */
+	usleep(5000); /* the phase is over: no session may be inside a call now */
 	for (int id = 0; id < SIZE; id++)
 		sum -= __atomic_load_n(&idles[id], __ATOMIC_RELAXED);
 	ck_assert_int_eq(sum, 0);
 	worker_pool_destroy(&pool);
 }
 
-/** A part that is not done before the caller has ticked three times. */
+/** A part that waits until the caller has ticked three times. */
 static void
 wait_for_ticks(void *arg, uint32_t id, int phase)
 {
@@ -149,7 +151,7 @@ look_at_mask(void *arg, uint32_t id, int phase)
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		__atomic_add_fetch(blocked, sigismember(&mask, signals[i]), __ATOMIC_RELAXED);
-	/* those of the thread's own making would end the process, whatever handles them */
+	/* faults of the thread itself would end the process, whatever handler is set */
 	static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		__atomic_sub_fetch(blocked, sigismember(&mask, own[i]), __ATOMIC_RELAXED);

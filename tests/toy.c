@@ -16,14 +16,14 @@ enum { KEY_SIZE = 8, VALUE_ROOM = 4096, WRITES_MAX = 1024, ODD_ANSWER = 9 };
 
 struct toy toy;
 
-/** Values that were overwritten, for who gives old ones. Guarded by the lock. */
+/** Overwritten values, for TOY_OLD. Guarded by olds_lock. */
 static struct old {
 	uint8_t *data;
 	size_t size;
 } olds[TOY_KEYS];
 static pthread_mutex_t olds_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/** Memory's session, and what a transaction has put until it commits. */
+/** The session of `memory`, and the puts of a transaction until it commits. */
 struct toy_session {
 	struct nb_session *inner;
 	uint32_t id;
@@ -32,9 +32,9 @@ struct toy_session {
 	uint64_t keys[WRITES_MAX];
 	uint8_t *values[WRITES_MAX];
 	size_t sizes[WRITES_MAX];
-	uint8_t value[VALUE_ROOM], key[KEY_SIZE]; /* what is lent instead of memory's */
-	uint64_t last;                            /* number that a scan gave last */
-	/* requests: those that are done come first */
+	uint8_t value[VALUE_ROOM], key[KEY_SIZE]; /* lent instead of memory's bytes */
+	uint64_t last;                            /* number that a scan returned last */
+	/* requests: the executed ones come first */
 	struct nb_request requests[TOY_REQUESTS];
 	struct nb_completion done[TOY_REQUESTS];
 	size_t request_count, done_count, lent_count;
@@ -73,7 +73,7 @@ key_of(uint64_t number, uint8_t bytes[KEY_SIZE])
 	return (struct nb_slice){bytes, KEY_SIZE};
 }
 
-/** Count a call and log it; the defect that it has. */
+/** Count and log a call. Returns its defect. */
 static uint32_t
 enter(uint32_t verb, struct nb_session *session, struct nb_slice key, struct nb_slice value,
 	uint64_t size)
@@ -107,7 +107,7 @@ sleep_for(uint64_t ns)
 	nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
 }
 
-/** What any verb can do wrong: true if *rc is its answer. */
+/** Apply a defect that any verb can have. True if *rc is the answer. */
 static bool
 answers(uint32_t defect, int *rc)
 {
@@ -145,7 +145,7 @@ lend_old(struct toy_session *session, struct nb_slice key, struct nb_slice *valu
 	pthread_mutex_unlock(&olds_lock);
 }
 
-/** Change what is lent as the defect says. */
+/** Change the lent value according to the defect. */
 static void
 spoil(struct toy_session *session, uint32_t defect, struct nb_slice key, struct nb_slice *value)
 {
@@ -247,7 +247,7 @@ put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 	return answers(defect, &rc) ? rc : store(own(session), key, value);
 }
 
-/** Counted and broken as a put. */
+/** Counted and defective as a put. */
 static int
 insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
@@ -309,7 +309,7 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 		*key = key_of(it->last, it->key);
 	if (defect == TOY_BACK)
 		*key = key_of(it->last - 1, it->key);
-	if (defect == TOY_INVENT) /* above all records, and above the last key */
+	if (defect == TOY_INVENT) /* above all records and the last key */
 		*key = key_of(UINT64_MAX, it->key);
 	it->last = number_of(*key);
 	if (defect == TOY_HUGE_KEY)
@@ -325,7 +325,7 @@ scan_close(struct nb_session *session)
 	return answers(defect, &rc) ? rc : closed;
 }
 
-/* ---- requests: done in their order when they are reaped, told in any ---- */
+/* ---- requests: executed in order by reap, returned in random order ---- */
 
 static void
 do_request(struct nb_session *session, const struct nb_request *request)
@@ -371,12 +371,12 @@ submit(struct nb_session *session, const struct nb_request *requests, size_t cou
 		return rc;
 	for (*taken = 0; *taken < count && it->request_count < room; ++*taken)
 		it->requests[it->request_count++] = requests[*taken];
-	if (toy.copies) /* what they point to may be gone later */
+	if (toy.copies) /* the data may be gone later */
 		do_requests(session);
 	return NB_PENDING;
 }
 
-/** One that is done, anyone. */
+/** Remove a random executed request. */
 static struct nb_completion
 take_done(struct toy_session *it)
 {
@@ -393,7 +393,7 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 {
 	struct toy_session *it = own(session);
 	size_t most = toy.reaped_most > 0 && toy.reaped_most < room ? toy.reaped_most : room;
-	ck_assert_uint_eq(it->lent_count, 0); /* release comes first */
+	ck_assert_uint_eq(it->lent_count, 0); /* release must come first */
 	*count = 0;
 	__atomic_fetch_add(&toy.reaps, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&toy.in_flight_sum, it->request_count, __ATOMIC_RELAXED);
@@ -419,7 +419,7 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 		if (defect == TOY_ODD)
 			out[*count - 1].tag = TOY_REQUESTS * 2;
 	}
-	if (*count == 0 && it->lent_count > 0) /* of one that was dropped */
+	if (*count == 0 && it->lent_count > 0) /* of a dropped request */
 		release(session);
 	return NB_OK;
 }
@@ -472,7 +472,7 @@ abort_it(struct nb_session *session)
 	end(own(session), false);
 }
 
-/* ---- the whole ---- */
+/* ---- the engine ---- */
 
 static int
 open_counted(struct nb_db **out, const struct nb_open_args *args)
@@ -521,10 +521,10 @@ session_close(struct nb_session *session)
 	return answers(defect, &rc) ? rc : closed;
 }
 
-/** Calls before the last toy_reset(): a counter of an engine never falls. */
+/** Calls before the last toy_reset(), because a counter of an engine never decreases. */
 static uint64_t calls_before[TOY_VERBS];
 
-/** Calls, and what memory itself has. */
+/** Report the toy's calls and the counters of `memory`. */
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a job is checked against before the toy takes the place: a table with every verb that a
- * job can need. None of them is ever called.
+ * A table with every verb that a job can need. Jobs are checked against it before the toy
+ * replaces it, so none of these verbs is ever called.
  */
 #include <mininb/engine.h>
 

@@ -8,7 +8,7 @@
 #include "scratch.h"
 #include "unit.h"
 
-/** How the toy is to be broken when the run begins. */
+/** The defect that starts when the run begins. */
 static uint32_t next_defect, next_verb;
 static uint64_t next_nth, next_times, next_number;
 static bool has_begun;
@@ -20,7 +20,7 @@ watch_begin(void *arg, const struct nb_progress *progress)
 	const char *begin = rig->options.what == NB_JOB_LOAD ? "load" : "run";
 	if (has_begun || strcmp(progress->what, begin) != 0)
 		return;
-	has_begun = true; /* on the main thread, before the workers are there */
+	has_begun = true; /* on the main thread, before workers exist */
 	toy_reset();
 	if (next_defect != TOY_RIGHT) {
 		toy_break(next_defect, next_verb, next_nth, next_times);
@@ -67,7 +67,7 @@ toy_create(struct toy_rig *rig, const char *text)
 	rig->options.job = rig->job;
 	rig->options.driver = TOY_PLUGIN;
 	rig->options.path = rig->path;
-	rig->options.clock = NB_CLOCK_MONOTONIC; /* need not be calibrated */
+	rig->options.clock = NB_CLOCK_MONOTONIC; /* needs no calibration */
 	rig->options.verify_rate = 1;
 	rig->options.progress = watch_begin;
 	rig->options.progress_arg = rig;

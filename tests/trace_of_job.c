@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Write the loading of a job as a trace of YCSB's text, for those who look at the file. */
+/*
+ * Write the loading of a job as a trace in YCSB's text format, for tests that check the file.
+ */
 #include <stdio.h>
 
 #include <mininb/mininb.h>

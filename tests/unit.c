@@ -12,7 +12,7 @@ static struct unit_test *tests;
 static struct deferred {
 	void (*undo)(void *arg);
 	void *arg;
-} deferred[8]; /* of the test at hand */
+} deferred[8]; /* of the current test */
 static size_t deferred_count;
 
 __attribute__((weak)) bool unit_in_scratch;
@@ -21,7 +21,7 @@ unit_setup(void);
 __attribute__((weak)) void
 unit_teardown(void);
 
-/** Whether it was there. */
+/** Returns whether the call was deferred. */
 static bool
 forget(void (*undo)(void *arg), void *arg)
 {
@@ -60,7 +60,7 @@ end_test(void)
 		unit_teardown();
 }
 
-/* Compilers may call constructors in any order: the line of the test decides. */
+/* Compilers may call constructors in any order, so the tests are sorted by line. */
 void
 unit_add(struct unit_test *test, size_t count)
 {
