@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -347,6 +348,66 @@ TEST(pool_takes_little_at_first_and_parts_as_it_grows)
 	closed(pool);
 	pool = opened(".", 0);
 	ck_assert_uint_eq(pool->taken_bytes, (8 + 64 + 64) * (uint64_t)MIB);
+	closed(pool);
+}
+
+/* KiB of the parts that are mapped by huge pages. */
+static unsigned long
+huge_kib_of_parts(void)
+{
+	FILE *maps = fopen("/proc/self/smaps", "re");
+	char line[4096];
+	unsigned long sum = 0, kib, end;
+	bool is_part = false;
+
+	ck_assert_ptr_nonnull(maps);
+	while (fgets(line, sizeof(line), maps) != NULL)
+		if (sscanf(line, "%lx-%lx", &kib, &end) == 2)
+			is_part = strstr(line, ".pmem") != NULL;
+		else if (is_part && sscanf(line, "ShmemPmdMapped: %lu kB", &kib) == 1)
+			sum += kib;
+	fclose(maps);
+	return sum;
+}
+
+/* The kernel is new enough, and has a huge page left. */
+static bool
+can_have_huge_pages(void)
+{
+	enum { HUGE_PAGE = 2 * MIB, SIZE = 2 * HUGE_PAGE, MADVISE_COLLAPSE = 25 };
+	int fd = memfd_create("huge", MFD_CLOEXEC);
+
+	ck_assert_int_eq(ftruncate(fd, SIZE), 0);
+	char *room = mmap(NULL, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(room, MAP_FAILED);
+	char *at = room + (HUGE_PAGE - (uintptr_t)room % HUGE_PAGE) % HUGE_PAGE;
+	at = mmap(at, HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	ck_assert_ptr_ne(at, MAP_FAILED);
+	memset(at, 1, HUGE_PAGE);
+	bool can = madvise(at, HUGE_PAGE, MADVISE_COLLAPSE) == 0;
+	munmap(room, SIZE);
+	close(fd);
+	return can;
+}
+
+TEST(parts_of_a_pool_that_has_grown_are_on_huge_pages_on_tmpfs)
+{
+	struct pool *pool = created(".", 0);
+	volatile char *base = pool->base;
+
+	if (!on_tmpfs())
+		return;
+	pool_use_huge_pages(pool, MIB);
+	ck_assert_uint_eq(pool->huge_bytes, 0); /* a small pool stays as it is */
+	ck_assert_int_eq(take(pool, 20), 0);
+	pool_use_huge_pages(pool, 20 * (uint64_t)MIB);
+	ck_assert_uint_eq(pool->huge_bytes, (8 + 64) * (uint64_t)MIB);
+	for (size_t at = 0; at < pool->huge_bytes; at += MIB)
+		(void)base[at];
+	if (can_have_huge_pages())
+		ck_assert_uint_gt(huge_kib_of_parts(), 0);
+	else
+		printf("# not looked at: no huge pages to be had\n");
 	closed(pool);
 }
 

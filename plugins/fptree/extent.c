@@ -276,6 +276,8 @@ extent_new(struct extents *extents, enum extent_kind kind, size_t piece_bytes, s
 	struct extent *extent = describe(extents, object, kind, piece_bytes);
 	if (extent == NULL)
 		pmemobj_free(&object);
+	else
+		pool_use_huge_pages(extents->pool, extent->end);
 	return extent;
 }
 

@@ -689,6 +689,28 @@ pool_grow(struct pool *pool, unsigned growths)
 	return error == 0;
 }
 
+/* Linux 6.1. Whatever the mount says of huge pages. */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+void
+pool_use_huge_pages(struct pool *pool, uint64_t end)
+{
+	uint64_t done = __atomic_load_n(&pool->huge_bytes, __ATOMIC_RELAXED);
+	struct survey survey;
+
+	if (pool->medium != POOL_EMULATED || end <= done)
+		return;
+	pthread_mutex_lock(&pool->growth_lock);
+	if (done == pool->huge_bytes && survey_parts(pool, &survey) == NB_OK &&
+		survey.count > 1) {
+		madvise(pool->base + done, survey.bytes - done, MADV_COLLAPSE);
+		__atomic_store_n(&pool->huge_bytes, survey.bytes, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&pool->growth_lock);
+}
+
 /* --- the whole --- */
 
 int

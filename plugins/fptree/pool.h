@@ -59,8 +59,9 @@ struct pool {
 	struct pool_root *root;
 	bool is_new; /* nothing is in it: root is to be filled, then pool_commit() */
 	char *directory;
-	unsigned growths; /* by pool_grow(); atomic */
-	int growth_error; /* errno of the last one that failed, else 0; atomic */
+	uint64_t huge_bytes; /* from base, that pool_use_huge_pages() has seen; atomic */
+	unsigned growths;    /* by pool_grow(); atomic */
+	int growth_error;    /* errno of the last one that failed, else 0; atomic */
 
 	/* pool.c's own */
 	int directory_fd, parts_fd; /* the parts are reached by the number of theirs */
@@ -108,6 +109,13 @@ pool_sync(struct pool *pool);
  */
 bool
 pool_grow(struct pool *pool, unsigned growths);
+
+/**
+ * The pool is used up to `end` bytes. On tmpfs, put each part behind which there is another
+ * on huge pages, as a DAX mount has them: every record misses the TLB otherwise. Any thread.
+ */
+void
+pool_use_huge_pages(struct pool *pool, uint64_t end);
 
 /** Close, and if it was never committed take it away. Always NB_OK. */
 int
