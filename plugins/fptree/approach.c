@@ -73,8 +73,9 @@ split_inner(struct tree *tree, const struct step *step)
 {
 	const struct inner_shape *shape = &tree->shape;
 	struct inner *parent = step->parent;
-	struct inner *right = inner_new(shape, step->node->level);
-	struct inner *root = parent == NULL ? inner_new(shape, step->node->level + 1) : NULL;
+	struct inner *right = inner_new(&tree->inners, step->node->level);
+	struct inner *root = parent == NULL ? inner_new(&tree->inners, step->node->level + 1)
+					    : NULL;
 	struct inner *above = parent == NULL ? root : parent;
 	struct separator middle;
 

@@ -24,17 +24,45 @@ inner_find_among(
 	return lo;
 }
 
-struct inner *
-inner_new(const struct inner_shape *shape, uint32_t level)
+bool
+inner_store_open(struct inner_store *store, const struct inner_shape *shape)
 {
 	size_t size = sizeof(struct inner) +
 		(shape->children_at + shape->fanout) * sizeof(uint64_t);
-	struct inner *node = aligned_alloc(64, (size + 63) / 64 * 64);
+
+	*store = (struct inner_store){
+		.slab = slab_new(&(struct slab_options){.is_malloc = false})};
+	if (store->slab == NULL)
+		return false;
+	slab_cache_open(&store->cache, store->slab);
+	pthread_mutex_init(&store->lock, NULL);
+	store->node_bytes = (size + 63) / 64 * 64; /* so that the slab aligns them */
+	return true;
+}
+
+void
+inner_store_close(struct inner_store *store)
+{
+	if (store->slab == NULL)
+		return;
+	slab_cache_close(&store->cache);
+	slab_delete(store->slab);
+	pthread_mutex_destroy(&store->lock);
+}
+
+struct inner *
+inner_new(struct inner_store *store, uint32_t level)
+{
+	pthread_mutex_lock(&store->lock);
+	struct inner *node = slab_alloc(&store->cache, store->node_bytes);
+	pthread_mutex_unlock(&store->lock);
 
 	if (node == NULL)
 		return NULL;
-	memset(node, 0, size);
+	memset(node, 0xff, store->node_bytes);
+	memset(node, 0, sizeof(*node));
 	node->level = level;
+	node->store = store;
 	return node;
 }
 
@@ -43,8 +71,12 @@ inner_delete(struct inner *node)
 {
 	if (node == NULL)
 		return;
+	struct inner_store *store = node->store;
+
 	free(node->tails);
-	free(node);
+	pthread_mutex_lock(&store->lock);
+	slab_free(&store->cache, node, store->node_bytes);
+	pthread_mutex_unlock(&store->lock);
 }
 
 bool
@@ -111,6 +143,7 @@ inner_remove(const struct inner_shape *shape, struct inner *node, unsigned i)
 		set_tail(node, j, inner_tail(node->tails, j + 1));
 		racy_store64(&children[j + 1], children[j + 2]);
 	}
+	racy_store64(&node->words[node->count], UINT64_MAX);
 	set_tail(node, node->count, NULL);
 }
 
@@ -133,8 +166,10 @@ inner_split(const struct inner_shape *shape, struct inner *node, struct inner *t
 	inner_children(shape, to)[0] = children[at + 1];
 	for (unsigned i = at + 1; i < node->count; i++)
 		inner_add(shape, to, i - at - 1, separator_at(node, i), children[i + 1]);
-	for (unsigned i = at; i < node->count; i++)
+	for (unsigned i = at; i < node->count; i++) {
 		set_tail(node, i, NULL);
+		racy_store64(&node->words[i], UINT64_MAX);
+	}
 	racy_store32(&node->count, at);
 	return true;
 }

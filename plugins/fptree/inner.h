@@ -18,6 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <pthread.h>
+
+#include "../common/slab.h"
 #include "key.h"
 #include "version.h"
 
@@ -27,11 +30,14 @@ struct tail {
 	uint8_t bytes[];
 };
 
+struct inner_store;
+
 struct inner {
 	uint64_t version;
 	uint32_t level; /* 0: the children are leaves. Never changes */
 	uint32_t count;
 	struct tail **tails; /* of each separator, NULL if it has none; NULL: none has any */
+	struct inner_store *store; /* that it is of. Never changes */
 	uint64_t words[]
 		__attribute__((aligned(64))); /* room for `fanout`, then the children */
 };
@@ -40,6 +46,14 @@ struct inner {
 struct inner_shape {
 	unsigned fanout;
 	unsigned children_at; /* index into words[] of child 0 */
+};
+
+/** Where the nodes of a tree are: on huge pages, since a descent misses the TLB otherwise. */
+struct inner_store {
+	struct slab *slab;
+	pthread_mutex_t lock; /* of the cache: nodes come and go rarely */
+	struct slab_cache cache;
+	size_t node_bytes;
 };
 
 struct separator {
@@ -95,11 +109,19 @@ unsigned
 inner_find_among(
 	struct tail **tails, const struct key *key, unsigned lo, unsigned hi, bool or_equal);
 
-/** A new node without separators. NULL: out of memory. */
-struct inner *
-inner_new(const struct inner_shape *shape, uint32_t level);
+/** False: out of memory. */
+bool
+inner_store_open(struct inner_store *store, const struct inner_shape *shape);
 
-/** Frees the node, not its children or tails. */
+/** Every node has been deleted. */
+void
+inner_store_close(struct inner_store *store);
+
+/** A new node without separators. NULL: out of memory. Any thread. */
+struct inner *
+inner_new(struct inner_store *store, uint32_t level);
+
+/** Frees the node, not its children or tails. NULL: nothing. Any thread. */
 void
 inner_delete(struct inner *node);
 

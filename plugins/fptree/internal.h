@@ -66,6 +66,8 @@ struct tree {
 	uint64_t inner_nodes;
 	uint32_t height; /* levels, the leaves' included; for those who may not follow root */
 
+	struct inner_store inners __attribute__((aligned(128)));
+
 	/* Of sessions that were closed; written by them as they close. */
 	struct tree_counts closed __attribute__((aligned(128)));
 	uint64_t closed_lines, closed_fences;

@@ -447,7 +447,7 @@ build_level(struct tree *tree, const struct level *below, uint32_t height, struc
 	if (!level_new(above, nodes))
 		return false;
 	for (size_t i = 0; i < nodes; i++) {
-		struct inner *node = inner_new(&tree->shape, height);
+		struct inner *node = inner_new(&tree->inners, height);
 		size_t count = children_of_next(below->count - at, nodes - i);
 
 		if (node == NULL)

@@ -324,7 +324,8 @@ tree_open(struct tree **out, struct pool *pool, const struct tree_args *args)
 	answer = NB_FAIL;
 	tree->sessions = calloc(args->sessions + 1, sizeof(struct tree_session *));
 	tree->epochs = epochs_new(args->sessions, release_retired);
-	if (tree->sessions == NULL || tree->epochs == NULL) {
+	if (tree->sessions == NULL || tree->epochs == NULL ||
+		!inner_store_open(&tree->inners, &tree->shape)) {
 		tree_no_memory(tree, "its sessions");
 		goto free_epochs;
 	}
@@ -351,6 +352,7 @@ free_nodes:
 free_epochs:
 	if (tree->epochs != NULL)
 		epochs_delete(tree->epochs);
+	inner_store_close(&tree->inners);
 	free(tree->sessions);
 	munmap(tree->leaves, tree->leaves_bytes);
 free_tree:
@@ -364,6 +366,7 @@ tree_close(struct tree *tree)
 	epochs_delete(tree->epochs);
 	heap_cache_delete(tree->cache);
 	free_inner(tree, tree->root);
+	inner_store_close(&tree->inners);
 	heap_close(tree->heap);
 	free(tree->sessions);
 	munmap(tree->leaves, tree->leaves_bytes);
