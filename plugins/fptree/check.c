@@ -126,6 +126,9 @@ check_node(struct check *check, const struct inner *node, const struct key *low,
 		broken(check, "an inner node is locked or obsolete");
 	if (node->count >= check->tree->shape.fanout)
 		broken(check, "an inner node has %u separators", node->count);
+	for (unsigned i = node->count; i < check->tree->shape.children_at; i++)
+		if (node->words[i] != UINT64_MAX)
+			broken(check, "a word that is not used is not all ones");
 	for (unsigned i = 0; i <= node->count && !check->is_broken; i++) {
 		const struct key *from = i == 0 ? low : &left, *to = high;
 

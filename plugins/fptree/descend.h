@@ -9,23 +9,36 @@
 #include "internal.h"
 #include "search.h"
 
+/*
+ * The same where a separator may have the key's word. Takes no struct key, which would have to be
+ * in memory for it: see verbs.c.
+ */
+static __attribute__((noinline)) unsigned
+child_by_tail(const struct inner_shape *shape, const struct inner *node, const void *data,
+	size_t size, unsigned up_to, bool is_below)
+{
+	struct key key = key_of(data, size);
+	unsigned count = racy_load32(&node->count), below;
+
+	if (up_to == 0 || racy_load64(&node->words[up_to - 1]) != key.word)
+		return up_to;
+	below = key.word == 0
+		? 0
+		: words_up_to(node->words, shape->children_at, count, key.word - 1);
+	return inner_find_among(inner_tails(node), &key, below, up_to, is_below);
+}
+
 /** Index of the child that the key belongs to; `is_below`: that the keys below it do. */
-static inline unsigned
+HOT_INLINE unsigned
 child_for(const struct inner_shape *shape, const struct inner *node, const struct key *key,
 	bool is_below)
 {
-	unsigned count = racy_load32(&node->count);
-	unsigned up_to = words_up_to(node->words, shape->children_at, count, key->word);
-	struct tail **tails = inner_tails(node);
+	unsigned up_to = words_up_to(
+		node->words, shape->children_at, racy_load32(&node->count), key->word);
 
-	if (__builtin_expect(tails == NULL && !is_below, 1))
+	if (__builtin_expect(inner_tails(node) == NULL && !is_below, 1))
 		return up_to;
-	if (up_to == 0 || racy_load64(&node->words[up_to - 1]) != key->word)
-		return up_to;
-	unsigned below = key->word == 0
-		? 0
-		: words_up_to(node->words, shape->children_at, count, key->word - 1);
-	return inner_find_among(tails, key, below, up_to, is_below);
+	return child_by_tail(shape, node, key->data, key->size, up_to, is_below);
 }
 
 /** The root and its version. */
@@ -42,7 +55,7 @@ root_of(const struct tree *tree, uint64_t *version)
 }
 
 /** One try; false: a writer was met, begin again. */
-static inline bool
+HOT_INLINE bool
 descend_once(const struct tree *tree, const struct key *key, struct place *place, bool is_below)
 {
 	uint64_t version;
@@ -74,7 +87,7 @@ descend_once(const struct tree *tree, const struct key *key, struct place *place
  * The leaf that the key belongs to, *if* place->parent's version still holds when the
  * leaf's has been read. In an epoch.
  */
-static inline void
+HOT_INLINE void
 descend(struct tree_session *session, const struct key *key, struct place *place)
 {
 	while (!descend_once(session->tree, key, place, false))

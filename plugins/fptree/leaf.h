@@ -114,6 +114,27 @@ home_slots(const struct layout *layout, uint64_t hash)
 	return 0xfull << 4 * place_of(hash, layout->places);
 }
 
+/** The slots in the lines that prefetching a leaf for the key asks for, as far as a mask. */
+static inline uint64_t
+near_slots(const struct layout *layout, uint64_t hash)
+{
+	unsigned place = place_of(hash, layout->places);
+
+	if (layout->format == LEAF_WORDS)
+		return 0xffull << 4 * (place & ~1u);
+	return 2ull << place;
+}
+
+/** One of `slots` != 0, which loses it; those that are `near` first. */
+static inline unsigned
+take_slot(uint64_t *slots, uint64_t near)
+{
+	uint64_t first = (*slots & near) != 0 ? *slots & near : *slots;
+
+	*slots &= ~(first & -first);
+	return (unsigned)__builtin_ctzll(first);
+}
+
 /**
  * One of the empty slots, `empty` != 0: in the key's home, or in the line that is asked for
  * together with it, or the nearest after it.

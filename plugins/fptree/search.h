@@ -51,17 +51,14 @@ fingerprint_match(const struct leaf *leaf, uint8_t fingerprint)
 #endif
 }
 
+#define HOT_INLINE static inline __attribute__((always_inline))
+
 enum { WORDS_OF_LINE = PM_LINE / 8 };
 
-/**
- * How many of the `count` ascending words are at most `word`. Their array has room for `room`
- * words, a multiple of 8 and more than `count`, and as many children follow; the line of the
- * child that the answer means is asked for.
- */
-static inline unsigned
-words_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
+#ifdef FPTREE_AVX512
+HOT_INLINE unsigned
+count_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
 {
-#if defined(FPTREE_AVX512)
 	__m512i wanted = _mm512_set1_epi64((long long)word);
 	unsigned below = 0, i = 0;
 
@@ -75,19 +72,54 @@ words_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
 				_mm512_load_si512((const void *)&words[i]), wanted) &
 			((1u << (count - i)) - 1));
 	return below;
+}
 #else
-	unsigned line = 0, at;
+/* *at += 1 if a <= b, without a branch. The empty statement keeps gcc from a vector, which is slower. */
+HOT_INLINE void
+count_if_up_to(size_t *at, uint64_t a, uint64_t b)
+{
+	*at += a <= b;
+	__asm__("" : "+r"(*at));
+}
 
-	for (unsigned i = WORDS_OF_LINE - 1; i < room; i += WORDS_OF_LINE)
-		line += (unsigned)(i < count) & (racy_load64(&words[i]) <= word);
-	at = line * WORDS_OF_LINE;
-	__builtin_prefetch(&words[room + at]);
+HOT_INLINE unsigned
+count_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
+{
+	size_t at = 0, in_line = 0;
+
+#pragma GCC unroll 8
+	for (size_t i = WORDS_OF_LINE - 1; i < room - 1; i += WORDS_OF_LINE)
+		count_if_up_to(&at, racy_load64(&words[i]), word);
+	at *= WORDS_OF_LINE;
 	words += at;
-	count -= at;
-	for (unsigned i = 0; i < WORDS_OF_LINE; i++)
-		at += (unsigned)(i < count) & (racy_load64(&words[i]) <= word);
-	return at;
+	__builtin_prefetch(&words[room]);
+#pragma GCC unroll 8
+	for (size_t i = 0; i < WORDS_OF_LINE; i++)
+		count_if_up_to(&in_line, racy_load64(&words[i]), word);
+	at += in_line;
+	return at < count ? (unsigned)at : count;
+}
 #endif
+
+static __attribute__((noinline)) unsigned
+count_up_to_any(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
+{
+	return count_up_to(words, room, count, word);
+}
+
+/**
+ * How many of the `count` ascending words are at most `word`. Their array has room for `room`
+ * words, a multiple of 8 and more than `count`, filled up with UINT64_MAX, and as many children
+ * follow; the line of the child that the answer means is asked for.
+ */
+HOT_INLINE unsigned
+words_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
+{
+	enum { USUAL_ROOM = 64 }; /* its loops unroll */
+
+	if (__builtin_expect(room == USUAL_ROOM, 1))
+		return count_up_to(words, USUAL_ROOM, count, word);
+	return count_up_to_any(words, room, count, word);
 }
 
 #endif /* FPTREE_SEARCH_H */

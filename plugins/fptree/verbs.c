@@ -30,7 +30,7 @@
  *
  * A blob that was replaced is free an epoch after the last fence.
  */
-#include "descend.h"
+#include "look.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -41,188 +41,56 @@
 #define VERBS tree_verbs_plain
 #endif
 
-/*
- * The lines that this operation will most likely want, all at once. The empty statement keeps
- * them: a function that only prefetches has no effect for gcc 12, which removes its calls.
- */
-static inline void
-prefetch_leaf(const struct tree *tree, const struct place *place, const struct key *key,
-	bool is_write)
+HOT_INLINE int
+get_once(struct tree_session *session, struct nb_slice slice, struct nb_slice *value)
 {
-	const char *bytes = leaf_bytes(tree, place->child);
-	size_t home = home_offset(&tree->layout, key->hash);
+	struct key key = key_of(slice.data, slice.size);
+	struct place place;
 
-	if (is_write) /* or the lock would have to ask the other CPUs once more */
-		__builtin_prefetch(leaf_line(tree, place->child), 1);
-	else
-		__builtin_prefetch(leaf_line(tree, place->child));
-	__builtin_prefetch(bytes + home);
-	if (tree->layout.format == LEAF_WORDS)
-		__builtin_prefetch(bytes + (home ^ PM_LINE));
-	else if (tree->layout.slot_bytes > PM_LINE)
-		__builtin_prefetch(bytes + home + PM_LINE);
-	__asm__ volatile("");
+	if (!descend_once(session->tree, &key, &place, false))
+		return -1;
+	prefetch_leaf(session->tree, &place, &key, false);
+	return look_at(session, &place, &key, value);
 }
 
-/* --- looking --- */
-
-static bool
-blob_has_key(const struct tree *tree, uint64_t offset, const struct key *key)
+static __attribute__((noinline)) int
+get_again(struct tree_session *session, struct nb_slice slice, struct nb_slice *value)
 {
-	const struct blob *blob = (const void *)(tree->base + offset);
+	int found;
 
-	return blob->key_size == key->size && memcmp(blob->bytes, key->data, key->size) == 0;
-}
-
-static inline bool
-word_has_key(const struct tree *tree, uint64_t word, uint64_t plain, const struct key *key)
-{
-	if (word == plain)
-		return word != 0;
-	return __builtin_expect(word_is_blob(word), 0) &&
-		blob_has_key(tree, blob_of_word(word), key);
-}
-
-static inline bool
-cell_has_key(const struct tree *tree, const char *cell, uint64_t header, const struct key *key)
-{
-	switch (cell_kind(header)) {
-	case CELL_RECORD:
-		if (cell_key_size(header) != key->size ||
-			key->size + cell_value_size(header) > tree->layout.inline_room)
-			return false;
-		if (__builtin_expect(key->size <= CELL_FIRST, 1))
-			return racy_is_equal(cell + CELL_HEADER, key->data, key->size);
-		return cell_is_equal(cell, 0, key->data, key->size);
-	case CELL_BLOB:
-		return blob_has_key(tree, cell_blob(header), key);
-	default:
-		return false;
-	}
-}
-
-static void
-lend_blob(const struct tree *tree, uint64_t offset, struct nb_slice *value)
-{
-	const struct blob *blob = (const void *)(tree->base + offset);
-
-	*value = (struct nb_slice){blob->bytes + blob->key_size, blob->value_size};
-}
-
-/*
- * The record with the key, lent in *value: 1; there is none: 0. Of a leaf that
- * may be changing: what comes out holds only if its version does. A blob that is looked at is
- * one that a slot pointed to when it was read, and that stays for this epoch.
- */
-static inline int
-look_words(struct tree_session *session, const char *bytes, uint64_t match,
-	const struct key *key, struct nb_slice *value)
-{
-	const struct tree *tree = session->tree;
-	uint64_t plain = word_plain(&tree->layout, key);
-
-	for (; match != 0; match &= match - 1) {
-		const uint64_t *slot = slot_at(
-			&tree->layout, bytes, (unsigned)__builtin_ctzll(match));
-		uint64_t word = __atomic_load_n(&slot[0], __ATOMIC_ACQUIRE);
-
-		if (!word_has_key(tree, word, plain, key))
-			continue;
-		if (word != plain) {
-			lend_blob(tree, blob_of_word(word), value);
-			return 1;
-		}
-		session->value_word = racy_load64(&slot[1]);
-		*value = (struct nb_slice){&session->value_word, tree->layout.value_size};
-		return 1;
-	}
-	return 0;
-}
-
-static inline int
-look_cells(struct tree_session *session, const char *bytes, uint64_t match,
-	const struct key *key, struct nb_slice *value)
-{
-	const struct tree *tree = session->tree;
-
-	for (; match != 0; match &= match - 1) {
-		const uint64_t *slot = slot_at(
-			&tree->layout, bytes, (unsigned)__builtin_ctzll(match));
-		const char *cell = (const char *)slot;
-		uint64_t header = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-
-		if (!cell_has_key(tree, cell, header, key))
-			continue;
-		if (cell_kind(header) == CELL_BLOB) {
-			lend_blob(tree, cell_blob(header), value);
-			return 1;
-		}
-		cell_read(cell, key->size, session->value, cell_value_size(header));
-		*value = (struct nb_slice){session->value, cell_value_size(header)};
-		return 1;
-	}
-	return 0;
+	do {
+		count_one(&session->counts.restarts);
+		found = get_once(session, slice, value);
+	} while (found < 0);
+	return found;
 }
 
 static int
 get(struct tree_session *session, struct nb_slice slice, struct nb_slice *value)
 {
-	const struct tree *tree = session->tree;
-	struct key key = key_of(slice.data, slice.size);
-	uint8_t fingerprint = fingerprint_of(key.hash);
+	int found;
 
 	epoch_enter(session->epoch);
-	for (;;) {
-		struct place place;
-		const struct leaf *leaf;
-		const char *bytes;
-		uint64_t version, match;
-		int found;
-
-		descend(session, &key, &place);
-		prefetch_leaf(tree, &place, &key, false);
-		leaf = leaf_line(tree, place.child);
-		bytes = leaf_bytes(tree, place.child);
-		version = version_read(&leaf->version);
-		if (version_holds(&place.parent->version, place.parent_version)) {
-			match = fingerprint_match(leaf, fingerprint) & tree->layout.usable;
-			found = tree->layout.format == LEAF_WORDS
-				? look_words(session, bytes, match, &key, value)
-				: look_cells(session, bytes, match, &key, value);
-			if (version_holds(&leaf->version, version)) {
-				if (found != 0)
-					return NB_OK;
-				epoch_exit(session->epoch);
-				return NB_NOT_FOUND;
-			}
-		}
-		count_one(&session->counts.restarts);
-	}
+	found = get_once(session, slice, value);
+	if (__builtin_expect(found < 0, 0))
+		found = get_again(session, slice, value);
+	if (found != 0)
+		return NB_OK;
+	epoch_exit(session->epoch);
+	return NB_NOT_FOUND;
 }
 
 /*
  * One of several: *inlined is where a value goes that is no blob, since the session's own
- * place for it takes one only. 1, 0, or -1: a writer was met.
+ * place for it takes one only. 1, 0, or -1, as look_at().
  */
 static inline int
 get_at(struct tree_session *session, const struct place *place, const struct key *key,
 	struct nb_slice *value, uint8_t *inlined)
 {
-	const struct tree *tree = session->tree;
-	const struct leaf *leaf = leaf_line(tree, place->child);
-	const char *bytes = leaf_bytes(tree, place->child);
-	uint64_t version = version_read(&leaf->version), match;
-	int found;
+	int found = look_at(session, place, key, value);
 
-	if (!version_holds(&place->parent->version, place->parent_version))
-		return -1;
-	match = fingerprint_match(leaf, fingerprint_of(key->hash)) & tree->layout.usable;
-	found = tree->layout.format == LEAF_WORDS
-		? look_words(session, bytes, match, key, value)
-		: look_cells(session, bytes, match, key, value);
-	if (!version_holds(&leaf->version, version))
-		return -1;
-	if (found != 0 &&
+	if (found > 0 &&
 		(value->data == &session->value_word || value->data == session->value)) {
 		memcpy(inlined, value->data, value->size);
 		value->data = inlined;
@@ -286,16 +154,18 @@ struct locked {
 };
 
 /* Holds only if the leaf's version does. */
-static inline void
-look_for_slots(const struct tree *tree, struct locked *locked, const struct key *key)
+HOT_INLINE void
+look_for_slots(
+	const struct tree *tree, struct locked *locked, const struct key *key, bool is_for_new)
 {
 	const struct layout *layout = &tree->layout;
 	uint64_t match = fingerprint_match(locked->leaf, fingerprint_of(key->hash));
 	uint64_t plain = word_plain(layout, key);
 
 	locked->slot = 0;
-	for (match &= layout->usable; match != 0; match &= match - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(match);
+	match &= layout->usable;
+	while (match != 0) {
+		unsigned i = take_slot(&match, near_slots(layout, key->hash));
 		const uint64_t *slot = slot_at(layout, locked->bytes, i);
 		uint64_t first = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
@@ -307,15 +177,24 @@ look_for_slots(const struct tree *tree, struct locked *locked, const struct key 
 		}
 	}
 	locked->empty = fingerprint_match(locked->leaf, 0) & layout->usable;
-	locked->free = locked->empty == 0 ? 0 : slot_for(layout, key->hash, locked->empty);
+	locked->free = 0;
+	if (is_for_new && locked->empty != 0)
+		locked->free = slot_for(layout, key->hash, locked->empty);
 }
 
-/* One try. False: a writer was met. */
-static inline bool
-lock_leaf_once(struct tree_session *session, const struct key *key, struct locked *locked)
+/*
+ * The search comes before the lock, which then tells whether it holds: false, a writer was met.
+ * For the lock waits for what this thread has flushed before, some 200 ns, and nothing that comes
+ * after it begins until then, while all that is before goes on beneath: the descent,
+ * the misses of the search, and that of the line that is about to be written.
+ */
+HOT_INLINE bool
+lock_leaf(struct tree_session *session, const struct key *key, bool is_for_new,
+	struct locked *locked)
 {
 	const struct tree *tree = session->tree;
 	struct place place;
+	unsigned wanted;
 
 	if (!descend_once(tree, key, &place, false))
 		return false;
@@ -325,29 +204,15 @@ lock_leaf_once(struct tree_session *session, const struct key *key, struct locke
 	locked->version = version_read(&locked->leaf->version);
 	if (!version_holds(&place.parent->version, place.parent_version))
 		return false;
-	look_for_slots(tree, locked, key);
-	__builtin_prefetch(slot_at(&tree->layout, locked->bytes,
-				   locked->slot != 0 ? locked->slot : locked->free),
-		1);
+	look_for_slots(tree, locked, key, is_for_new);
+	wanted = locked->slot != 0 ? locked->slot : locked->free;
+	__builtin_prefetch(slot_at(&tree->layout, locked->bytes, wanted), 1);
 	/* Whatever moves the key to another leaf changes this one's version as well. */
 	return version_lock(&locked->leaf->version, locked->version);
 }
 
-/*
- * The search comes before the lock, which then tells whether it holds. For the
- * lock waits for what this thread has flushed before, some 150 ns, and nothing that comes
- * after it begins until then, while all that is before goes on beneath: the descent,
- * the misses of the search, and that of the line that is about to be written.
- */
-static inline void
-lock_leaf(struct tree_session *session, const struct key *key, struct locked *locked)
-{
-	while (!lock_leaf_once(session, key, locked))
-		count_one(&session->counts.restarts);
-}
-
 /* Out of the leaf, unchanged or not, and of the epoch. */
-static inline int
+HOT_INLINE int
 leave(struct tree_session *session, const struct locked *locked, bool is_changed, int answer)
 {
 	if (is_changed)
@@ -392,7 +257,7 @@ retire_blob(struct tree_session *session, uint64_t offset)
 }
 
 /* Store and make durable the word that commits. */
-static inline void
+HOT_INLINE void
 commit_word(struct pm *pm, uint64_t *at, uint64_t word)
 {
 	pm_store64(at, word);
@@ -401,13 +266,13 @@ commit_word(struct pm *pm, uint64_t *at, uint64_t word)
 }
 
 /* A blob in slot `slot`, over what is there. False: no room, told; nothing has changed. */
-static bool
-write_blob(struct tree_session *session, const struct locked *locked, unsigned slot,
-	const struct key *key, struct nb_slice value)
+static __attribute__((noinline)) bool
+write_blob(struct tree_session *session, uint64_t *at, struct nb_slice slice,
+	struct nb_slice value)
 {
 	const struct layout *layout = &session->tree->layout;
-	uint64_t *at = slot_at(layout, locked->bytes, slot);
-	uint64_t blob = tree_blob_new(session, key, value);
+	struct key key = key_of(slice.data, slice.size);
+	uint64_t blob = tree_blob_new(session, &key, value);
 
 	if (blob == 0)
 		return false;
@@ -430,7 +295,7 @@ word_of_value(struct nb_slice value)
 }
 
 /* Key and value into the empty slot. */
-static inline void
+HOT_INLINE void
 write_cell(struct tree_session *session, const struct locked *locked, unsigned slot,
 	const struct key *key, struct nb_slice value)
 {
@@ -446,7 +311,7 @@ write_cell(struct tree_session *session, const struct locked *locked, unsigned s
 }
 
 /* False: a blob is needed. */
-static inline bool
+HOT_INLINE bool
 is_inline(const struct layout *layout, const struct key *key, struct nb_slice value)
 {
 	if (layout->format == LEAF_WORDS)
@@ -456,15 +321,17 @@ is_inline(const struct layout *layout, const struct key *key, struct nb_slice va
 }
 
 /* A record that is new, into a leaf with an empty slot. */
-static inline bool
+HOT_INLINE bool
 add_record(struct tree_session *session, const struct locked *locked, const struct key *key,
 	struct nb_slice value)
 {
 	const struct layout *layout = &session->tree->layout;
 	unsigned slot = locked->free;
 
+	count_one(&session->counts.inserts);
 	if (!is_inline(layout, key, value)) {
-		if (!write_blob(session, locked, slot, key, value))
+		if (!write_blob(session, slot_at(layout, locked->bytes, slot),
+			    (struct nb_slice){key->data, key->size}, value))
 			return false;
 	} else if (layout->format == LEAF_WORDS) {
 		uint64_t *at = slot_at(layout, locked->bytes, slot);
@@ -475,7 +342,6 @@ add_record(struct tree_session *session, const struct locked *locked, const stru
 		write_cell(session, locked, slot, key, value);
 	}
 	racy_store8(&locked->leaf->fp[slot], fingerprint_of(key->hash));
-	count_one(&session->counts.inserts);
 	return true;
 }
 
@@ -491,13 +357,17 @@ value_in_place(uint64_t *at, const struct key *key, struct nb_slice value)
 	return (uint64_t *)(void *)((char *)at + offset);
 }
 
-/* No answer of a verb: there is no empty slot, and one is needed. */
-enum { SPLIT_FIRST = 1000 };
+/*
+ * No answers of a verb. The session is in its epoch and has locked nothing, and before another
+ * try: the leaf is to be split, since it has no empty slot; space is to be found, its lack was told;
+ * nothing, since a writer was met.
+ */
+enum { SPLIT_FIRST = 1000, NO_SPACE, BEGIN_AGAIN };
 
 /*
- * The value of a record that is there; done, or SPLIT_FIRST. Blobs go into the slot that is there; so does what fits into a word.
+ * The value of a record that is there; done, or SPLIT_FIRST, or NO_SPACE. Blobs go into the slot that is there; so does what fits into a word.
  */
-static inline int
+HOT_INLINE int
 update_record(struct tree_session *session, const struct locked *locked, const struct key *key,
 	struct nb_slice value)
 {
@@ -508,8 +378,8 @@ update_record(struct tree_session *session, const struct locked *locked, const s
 	unsigned slot;
 
 	if (!is_inline(layout, key, value)) {
-		if (!write_blob(session, locked, locked->slot, key, value))
-			return NB_FAIL;
+		if (!write_blob(session, at, (struct nb_slice){key->data, key->size}, value))
+			return NO_SPACE;
 	} else if (layout->format == LEAF_WORDS) {
 		pm_store64(&at[1], word_of_value(value));
 		if (old_blob != 0)
@@ -553,10 +423,18 @@ has_reclaimed(struct tree_session *session)
 	return epoch_reclaim(session->epoch) != 0; /* what closed sessions have left */
 }
 
+static __attribute__((noinline)) int
+split_for(struct tree_session *session, struct nb_slice slice)
+{
+	struct key key = key_of(slice.data, slice.size);
+
+	return tree_split(session, &key);
+}
+
 enum write_kind { WRITE_PUT, WRITE_INSERT, WRITE_ADD };
 
 /* *sum := the number in the record's value and `operand`. False: it is not 8 bytes, told. */
-static inline bool
+HOT_INLINE bool
 sum_up(struct tree_session *session, const struct locked *locked, const struct key *key,
 	uint64_t operand, uint64_t *sum)
 {
@@ -577,43 +455,76 @@ sum_up(struct tree_session *session, const struct locked *locked, const struct k
 	return true;
 }
 
-/* An addition is an update like others, with the leaf locked from the read on. */
-static inline int
-write_record(struct tree_session *session, struct nb_slice slice, struct nb_slice value,
+/*
+ * One try. An addition is an update like others, with the leaf locked from the read on.
+ *
+ * What a thread stores while a fence is under way waits in the store buffer, and where that is full
+ * so does all else. A Zen 3 has 64 places, and from some 25 stores on it cost time here. They are
+ * for the next operation, up to where it asks for its leaf: then the fence and the miss overlap. So
+ * the verbs keep the key, and what they find, in registers. Nothing that may be called on the way
+ * takes the address of either, and no loop is around, since gcc would work out and store before it
+ * what only a later round needs.
+ */
+HOT_INLINE int
+write_once(struct tree_session *session, struct nb_slice slice, struct nb_slice value,
 	uint64_t operand, enum write_kind kind)
 {
 	struct key key = key_of(slice.data, slice.size);
-	uint64_t sum;
+	uint64_t sum = operand;
 	struct locked locked;
+	int answer = SPLIT_FIRST;
 
-	for (bool is_last_try = false;;) {
-		int answer;
+	epoch_enter(session->epoch);
+	if (!lock_leaf(session, &key, true, &locked))
+		return BEGIN_AGAIN;
+	if (locked.slot != 0 && kind == WRITE_INSERT)
+		return leave(session, &locked, false, NB_EXISTS);
+	if (kind == WRITE_ADD) {
+		value = (struct nb_slice){&sum, sizeof(sum)};
+		if (locked.slot != 0 && !sum_up(session, &locked, &key, operand, &sum))
+			return leave(session, &locked, false, NB_FAIL);
+	}
+	if (locked.slot != 0)
+		answer = update_record(session, &locked, &key, value);
+	else if (locked.empty != 0)
+		answer = add_record(session, &locked, &key, value) ? NB_OK : NO_SPACE;
+	if (__builtin_expect(answer == NB_OK, 1))
+		return leave(session, &locked, true, NB_OK);
+	version_unlock_unchanged(&locked.leaf->version, locked.version);
+	return answer;
+}
 
-		epoch_enter(session->epoch);
-		lock_leaf(session, &key, &locked);
-		if (locked.slot != 0 && kind == WRITE_INSERT)
-			return leave(session, &locked, false, NB_EXISTS);
-		if (kind == WRITE_ADD) {
-			sum = operand;
-			value = (struct nb_slice){&sum, sizeof(sum)};
-			if (locked.slot != 0 && !sum_up(session, &locked, &key, operand, &sum))
-				return leave(session, &locked, false, NB_FAIL);
-		}
-		answer = SPLIT_FIRST;
-		if (locked.slot != 0)
-			answer = update_record(session, &locked, &key, value);
-		else if (locked.empty != 0)
-			answer = add_record(session, &locked, &key, value) ? NB_OK : NB_FAIL;
-		if (__builtin_expect(answer == NB_OK, 1))
-			return leave(session, &locked, true, NB_OK);
-		version_unlock_unchanged(&locked.leaf->version, locked.version);
-		if (answer == SPLIT_FIRST)
-			answer = tree_split(session, &key);
+/* After a try that ended with `why`. */
+static __attribute__((noinline)) int
+write_again(struct tree_session *session, struct nb_slice slice, struct nb_slice value,
+	uint64_t operand, enum write_kind kind, int why)
+{
+	for (bool is_last_try = false; why >= SPLIT_FIRST;) {
+		int answer = NB_OK;
+
+		if (why == BEGIN_AGAIN)
+			count_one(&session->counts.restarts);
+		else
+			answer = why == SPLIT_FIRST ? split_for(session, slice) : NB_FAIL;
 		epoch_exit(session->epoch);
 		if (answer != NB_OK && (is_last_try || !has_reclaimed(session)))
 			return answer;
-		is_last_try = answer != NB_OK;
+		if (why != BEGIN_AGAIN)
+			is_last_try = answer != NB_OK;
+		why = write_once(session, slice, value, operand, kind);
 	}
+	return why;
+}
+
+HOT_INLINE int
+write_record(struct tree_session *session, struct nb_slice slice, struct nb_slice value,
+	uint64_t operand, enum write_kind kind)
+{
+	int answer = write_once(session, slice, value, operand, kind);
+
+	if (__builtin_expect(answer >= SPLIT_FIRST, 0))
+		return write_again(session, slice, value, operand, kind, answer);
+	return answer;
 }
 
 static int
@@ -644,34 +555,63 @@ is_time_to_merge(const struct layout *layout, unsigned records)
 	return records == layout->slots / 4 || records == layout->slots / 8 || records == 0;
 }
 
-static int
-del(struct tree_session *session, struct nb_slice slice)
+static __attribute__((noinline)) void
+merge_for(struct tree_session *session, struct nb_slice slice)
+{
+	struct key key = key_of(slice.data, slice.size);
+
+	epoch_enter(session->epoch);
+	tree_merge(session, &key);
+	epoch_exit(session->epoch);
+}
+
+HOT_INLINE int
+del_once(struct tree_session *session, struct nb_slice slice)
 {
 	const struct layout *layout = &session->tree->layout;
 	struct key key = key_of(slice.data, slice.size);
 	struct locked locked;
 	uint64_t *at, blob;
-	unsigned records;
+	bool is_time;
 	int answer;
 
 	epoch_enter(session->epoch);
-	lock_leaf(session, &key, &locked);
+	if (!lock_leaf(session, &key, false, &locked))
+		return BEGIN_AGAIN;
 	if (locked.slot == 0)
 		return leave(session, &locked, false, NB_NOT_FOUND);
 	at = slot_at(layout, locked.bytes, locked.slot);
 	blob = blob_in(layout, at);
+	is_time = is_time_to_merge(
+		layout, layout->slots - (unsigned)__builtin_popcountll(locked.empty) - 1);
+	count_one(&session->counts.deletes);
 	commit_word(&session->pm, at, 0);
 	racy_store8(&locked.leaf->fp[locked.slot], 0);
 	retire_blob(session, blob);
-	count_one(&session->counts.deletes);
-	records = layout->slots - (unsigned)__builtin_popcountll(locked.empty) - 1;
 	answer = leave(session, &locked, true, NB_OK);
-	if (is_time_to_merge(layout, records)) {
-		epoch_enter(session->epoch);
-		tree_merge(session, &key);
-		epoch_exit(session->epoch);
-	}
+	if (__builtin_expect(is_time, 0))
+		merge_for(session, slice);
 	return answer;
+}
+
+static __attribute__((noinline)) int
+del_again(struct tree_session *session, struct nb_slice slice)
+{
+	int answer;
+
+	do {
+		count_one(&session->counts.restarts);
+		answer = del_once(session, slice);
+	} while (answer == BEGIN_AGAIN);
+	return answer;
+}
+
+static int
+del(struct tree_session *session, struct nb_slice slice)
+{
+	int answer = del_once(session, slice);
+
+	return __builtin_expect(answer == BEGIN_AGAIN, 0) ? del_again(session, slice) : answer;
 }
 
 const struct tree_verbs VERBS = {

@@ -19,17 +19,28 @@ enum {
 	VERSION_STEP = 4
 };
 
-/** The version, once nobody holds the lock. It may be OBSOLETE. */
+/** The version, once nobody holds the lock. */
+static __attribute__((noinline, unused)) uint64_t
+version_wait(const uint64_t *version)
+{
+	unsigned spins = 0;
+	uint64_t now;
+
+	do {
+		pause_a_little(&spins);
+		now = __atomic_load_n(version, __ATOMIC_ACQUIRE);
+	} while ((now & VERSION_LOCKED) != 0);
+	return now;
+}
+
+/** The same, at once if nobody holds it. It may be OBSOLETE. */
 static inline uint64_t
 version_read(const uint64_t *version)
 {
 	uint64_t now = __atomic_load_n(version, __ATOMIC_ACQUIRE);
-	unsigned spins = 0;
 
-	while ((now & VERSION_LOCKED) != 0) {
-		pause_a_little(&spins);
-		now = __atomic_load_n(version, __ATOMIC_ACQUIRE);
-	}
+	if (__builtin_expect((now & VERSION_LOCKED) != 0, 0))
+		now = version_wait(version);
 	racy_meet();
 	return now;
 }

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FPTREE_LOOK_H
+#define FPTREE_LOOK_H
+/**
+ * Finding a key's record in its leaf, without a lock. For verbs.c, which says what it costs.
+ */
+#include "descend.h"
+
+/*
+ * The lines that this operation will most likely want, all at once. The empty statement keeps
+ * them: a function that only prefetches has no effect for gcc 12, which removes its calls.
+ */
+HOT_INLINE void
+prefetch_leaf(const struct tree *tree, const struct place *place, const struct key *key,
+	bool is_write)
+{
+	const char *bytes = leaf_bytes(tree, place->child);
+	size_t home = home_offset(&tree->layout, key->hash);
+
+	if (is_write) /* or the lock would have to ask the other CPUs once more */
+		__builtin_prefetch(leaf_line(tree, place->child), 1);
+	else
+		__builtin_prefetch(leaf_line(tree, place->child));
+	__builtin_prefetch(bytes + home);
+	if (tree->layout.format == LEAF_WORDS)
+		__builtin_prefetch(bytes + (home ^ PM_LINE));
+	else if (tree->layout.slot_bytes > PM_LINE)
+		__builtin_prefetch(bytes + home + PM_LINE);
+	__asm__ volatile("");
+}
+
+/* --- looking --- */
+
+static __attribute__((noinline)) bool
+blob_has_key(const struct tree *tree, uint64_t offset, const void *data, size_t size)
+{
+	const struct blob *blob = (const void *)(tree->base + offset);
+
+	return blob->key_size == size && memcmp(blob->bytes, data, size) == 0;
+}
+
+HOT_INLINE bool
+word_has_key(const struct tree *tree, uint64_t word, uint64_t plain, const struct key *key)
+{
+	if (word == plain)
+		return word != 0;
+	return __builtin_expect(word_is_blob(word), 0) &&
+		blob_has_key(tree, blob_of_word(word), key->data, key->size);
+}
+
+HOT_INLINE bool
+cell_has_key(const struct tree *tree, const char *cell, uint64_t header, const struct key *key)
+{
+	switch (cell_kind(header)) {
+	case CELL_RECORD:
+		if (cell_key_size(header) != key->size ||
+			key->size + cell_value_size(header) > tree->layout.inline_room)
+			return false;
+		if (__builtin_expect(key->size <= CELL_FIRST, 1))
+			return racy_is_equal(cell + CELL_HEADER, key->data, key->size);
+		return cell_is_equal(cell, 0, key->data, key->size);
+	case CELL_BLOB:
+		return blob_has_key(tree, cell_blob(header), key->data, key->size);
+	default:
+		return false;
+	}
+}
+
+static void
+lend_blob(const struct tree *tree, uint64_t offset, struct nb_slice *value)
+{
+	const struct blob *blob = (const void *)(tree->base + offset);
+
+	*value = (struct nb_slice){blob->bytes + blob->key_size, blob->value_size};
+}
+
+/*
+ * The record with the key, lent in *value: 1; there is none: 0. Of a leaf that
+ * may be changing: what comes out holds only if its version does. A blob that is looked at is
+ * one that a slot pointed to when it was read, and that stays for this epoch.
+ */
+HOT_INLINE int
+look_words(struct tree_session *session, const char *bytes, uint64_t match,
+	const struct key *key, struct nb_slice *value)
+{
+	const struct tree *tree = session->tree;
+	uint64_t plain = word_plain(&tree->layout, key);
+	uint64_t near = near_slots(&tree->layout, key->hash);
+
+	while (match != 0) {
+		const uint64_t *slot = slot_at(&tree->layout, bytes, take_slot(&match, near));
+		uint64_t word = __atomic_load_n(&slot[0], __ATOMIC_ACQUIRE);
+
+		if (!word_has_key(tree, word, plain, key))
+			continue;
+		if (word != plain) {
+			lend_blob(tree, blob_of_word(word), value);
+			return 1;
+		}
+		session->value_word = racy_load64(&slot[1]);
+		*value = (struct nb_slice){&session->value_word, tree->layout.value_size};
+		return 1;
+	}
+	return 0;
+}
+
+HOT_INLINE int
+look_cells(struct tree_session *session, const char *bytes, uint64_t match,
+	const struct key *key, struct nb_slice *value)
+{
+	const struct tree *tree = session->tree;
+	uint64_t near = near_slots(&tree->layout, key->hash);
+
+	while (match != 0) {
+		const uint64_t *slot = slot_at(&tree->layout, bytes, take_slot(&match, near));
+		const char *cell = (const char *)slot;
+		uint64_t header = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+
+		if (!cell_has_key(tree, cell, header, key))
+			continue;
+		if (cell_kind(header) == CELL_BLOB) {
+			lend_blob(tree, cell_blob(header), value);
+			return 1;
+		}
+		cell_read(cell, key->size, session->value, cell_value_size(header));
+		*value = (struct nb_slice){session->value, cell_value_size(header)};
+		return 1;
+	}
+	return 0;
+}
+
+/*
+ * In the leaf at `place`: 1, and the value is lent in *value; 0: it has no such key; -1: a writer
+ * was met.
+ */
+HOT_INLINE int
+look_at(struct tree_session *session, const struct place *place, const struct key *key,
+	struct nb_slice *value)
+{
+	const struct tree *tree = session->tree;
+	const struct leaf *leaf = leaf_line(tree, place->child);
+	const char *bytes = leaf_bytes(tree, place->child);
+	uint64_t version = version_read(&leaf->version), match;
+	int found;
+
+	if (!version_holds(&place->parent->version, place->parent_version))
+		return -1;
+	match = fingerprint_match(leaf, fingerprint_of(key->hash)) & tree->layout.usable;
+	found = tree->layout.format == LEAF_WORDS
+		? look_words(session, bytes, match, key, value)
+		: look_cells(session, bytes, match, key, value);
+	return version_holds(&leaf->version, version) ? found : -1;
+}
+
+#endif /* FPTREE_LOOK_H */
