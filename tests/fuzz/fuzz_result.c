@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libFuzzer: any bytes as a result file. What is read is written in every format, and as
- * JSON read again: both have to tell the same, in JSON and in another format that the size of
- * the input chooses. So what a report makes of odd numbers is looked at, too. Then all of its results are merged, compared with themselves and judged by
- * a gate, and written as tables and into a notebook.
+ * For libFuzzer: any bytes as a result file. The target writes an accepted file in every
+ * format, and reads the JSON back. The original and the copy must give the same JSON, and the
+ * same output in another format that the size of the input selects. So the reports of odd
+ * numbers are tested as well. Then the target merges the results, compares them with
+ * themselves, judges them with a gate, and writes them as tables and into a notebook.
  *
- *     tests/fuzz/fuzz_result -max_len=16384 -dict=.../result.dict NEW_CORPUS .../tests/fuzz/corpus/result
+ *     tests/fuzz/fuzz_result -max_len=16384 -dict=.../result.dict NEW_CORPUS
+ * .../tests/fuzz/corpus/result
  */
 #include "fuzz.h"
 #include "report/record.h"
@@ -22,7 +24,9 @@ written(const struct nb_results *results, const char *format, uint32_t flags)
 	return text;
 }
 
-/** All formats of one; the same text of both in JSON, and in one more that `which` chooses. */
+/**
+ * Write `a` in all formats. JSON and the format that `which` selects must be the same for `b`.
+ */
 static void
 compare(const struct nb_results *a, const struct nb_results *b, size_t which)
 {
@@ -41,7 +45,7 @@ compare(const struct nb_results *a, const struct nb_results *b, size_t which)
 	}
 }
 
-/** Those that can be. */
+/** Merge the results, if possible, and read the merged ones back. */
 static void
 merge(const struct nb_results *results, size_t which)
 {
@@ -59,7 +63,7 @@ merge(const struct nb_results *results, size_t which)
 	nb_results_delete(again);
 }
 
-/** Files of their own: tables, and a notebook, to which it can be appended again. */
+/** Write separate files: tables, and a notebook, to which the results can be appended again. */
 static void
 write_files(const struct nb_results *results)
 {
@@ -73,7 +77,7 @@ write_files(const struct nb_results *results)
 		require(unlink(path) == 0, "all of them");
 	}
 	if (nb_results_append_notebook(results, prefix) != NB_OK)
-		return; /* there may be nothing to append */
+		return; /* possibly no experiments */
 	require(nb_results_append_notebook(results, prefix) == NB_OK, "and once more");
 	FILE *out = fopen("/dev/null", "we");
 	require(out != NULL && nb_notebook_write_plot(prefix, out) == NB_OK, "it is read");
@@ -81,7 +85,7 @@ write_files(const struct nb_results *results)
 	unlink(prefix);
 }
 
-/** What the command asks of results that it did not make. */
+/** Call the functions that the command uses for results from files. */
 static void
 ask(const struct nb_results *results)
 {
@@ -98,7 +102,10 @@ ask(const struct nb_results *results)
 	}
 }
 
-/** The first of these is what was read; of one alone its engines are compared. */
+/**
+ * Compare the inputs, of which the first is the tested file. With a single input, its engines
+ * are compared.
+ */
 static void
 compare_files(const struct nb_compare_input *inputs, size_t count, size_t which)
 {

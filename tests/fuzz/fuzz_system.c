@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libFuzzer: any bytes as files of the kernel's and of the system's, in the form in which
- * head(1) shows several: a line "==> /proc/stat <==", then what is in it. They are put into a
- * tree of their own, of which the environment is read, and behind the descriptors of a probe.
- * Every text has to end within its field and to be UTF-8, and a difference of counts must not
- * be larger than the counts.
+ * For libFuzzer: any bytes as files of the kernel and of the system, in the form in which
+ * head(1) prints several files: a line "==> /proc/stat <==", then the content. The target
+ * writes them into a temporary tree, from which it reads the environment, and provides them
+ * through the descriptors of a probe. Every text must end within its field and be UTF-8. A
+ * difference of counts must not exceed the counts.
  *
- * Not reached: what is read by its fixed name, which is the limit of memory and the CPU times
- * of sysinfo.c, and the name of our cgroup in system.c.
+ * Not covered are files that are read by fixed names: the memory limit and the CPU times of
+ * sysinfo.c, and the name of the cgroup in system.c.
  *
  *     tests/fuzz/fuzz_system -max_len=4096 -dict=.../system.dict NEW_CORPUS .../corpus/system
  */
 #include <jansson.h>
 #include <sched.h>
 
-/* Its descriptors are its own, so that the probe is made here. */
+/* Included, because only system.c can make a probe with given descriptors. */
 #include "../../lib/run/system.c"
 
 #include "fuzz.h"
@@ -23,7 +23,7 @@
 #define CPU "/sys/devices/system/cpu"
 #define DISK "/sys/devices/disk"
 
-/* Those of a probe first, by their number; -1 of the others. */
+/* The files of a probe come first, in the order of their numbers. */
 static const char *const names[] = {
 	[FILE_IO] = "/proc/self/io",
 	[FILE_STATUS] = "/proc/self/status",
@@ -103,7 +103,7 @@ remove_tree(void)
 	(void)!system(command);
 }
 
-/** Once: all directories, and the links by which the device and the CPU are found. */
+/** Create, once, all directories, and the links that lead to the device and the CPU. */
 static void
 make_tree(void)
 {
@@ -148,7 +148,9 @@ clear_tree(void)
 	}
 }
 
-/** The name in a line "==> NAME <=="; NAMES: it is no such line, or of no such file. */
+/**
+ * The index of the name in a line "==> NAME <=="; NAMES: not such a line, or an unknown name.
+ */
 static size_t
 named(const char *line, size_t size)
 {
@@ -181,7 +183,7 @@ put_files(const char *text, size_t size)
 		put_part(index, text + begin, size - begin);
 }
 
-/* ---- what is read ---- */
+/* ---- reading ---- */
 
 #define TEXT(field) \
 	{ \

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libFuzzer: any bytes as a trace. The first byte is how they are read:
+ * For libFuzzer: any bytes as a trace. The first byte selects how to read them:
  *
  *     bits 0-2  the format, NB_TRACE_*
  *     bit 3     as a stream, else mapped
  *     bit 4     NB_TRACE_SKIP_BAD
- *     bits 5-6  how keys are made: big, little, text
- *     bit 7     mininb: make checksums right first, so that what they protect is reached
+ *     bits 5-6  form of keys: big, little, text
+ *     bit 7     format mininb: correct the checksums first, to reach the data that they protect
  *
- * What is read is written as mininb and read again: these have to be the same operations.
- * Then it is converted into another format, which the size of the input chooses, and that is
- * read: these have to be as many.
+ * The target writes the operations in the format mininb and reads them back: they must be the
+ * same. Then it converts the trace into another format, which the size of the input selects,
+ * and reads that: the number of operations must be the same.
+ *
  * Build with clang, -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false; then
  *
  *     tests/fuzz/fuzz_trace -max_len=4096 NEW_CORPUS .../tests/fuzz/corpus/trace
  */
 #include <fcntl.h>
 
-#define XXH_NO_INLINE_HINTS 1 /* at -Og, GCC 14 cannot inline all that it is told to */
+#define XXH_NO_INLINE_HINTS 1 /* at -Og, GCC 14 cannot inline every function that demands it */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -25,7 +26,7 @@
 #include "fuzz.h"
 #include "workload/trace.h"
 
-enum { OPS_MAX = 2000, STREAM_MAX = 60000 /* what a pipe holds */, HEADER = 32, BLOCK = 40 };
+enum { OPS_MAX = 2000, STREAM_MAX = 60000 /* fits into a pipe */, HEADER = 32, BLOCK = 40 };
 
 static void
 set_hash(uint8_t *at, uint64_t hash)
@@ -33,7 +34,7 @@ set_hash(uint8_t *at, uint64_t hash)
 	memcpy(at, &hash, sizeof(hash)); /* x86 and arm are little-endian */
 }
 
-/** The checksums of our own format, as far as its blocks can be followed. */
+/** Correct the checksums of the format mininb, as far as its blocks can be followed. */
 static void
 repair(uint8_t *bytes, size_t size)
 {
@@ -51,7 +52,7 @@ repair(uint8_t *bytes, size_t size)
 	}
 }
 
-/** The bytes behind a descriptor, which `path` names. */
+/** Offer the bytes through a descriptor, which `path` names. */
 static int
 offer(const uint8_t *bytes, size_t size, int is_stream, char path[static FUZZ_PATH])
 {
@@ -76,7 +77,7 @@ is_same(const struct trace_op *a, const struct trace_op *b)
 		a->due_ns == b->due_ns;
 }
 
-/** Write what `from` has, read both side by side. How many operations there were. */
+/** Write the operations of `from` and compare them when read back. Returns their number. */
 static int
 compare(const struct nb_trace_options *from)
 {
@@ -98,11 +99,11 @@ compare(const struct nb_trace_options *from)
 	require(trace_writer_finish(writer) == NB_OK, "finished");
 	trace_reader_position(reader, &done, &total);
 	trace_reader_close(reader);
-	if (ops > 0 && total > 0) { /* not of a stream */
+	if (ops > 0 && total > 0) { /* not a stream */
 		require(trace_reader_open(&reader, from) == NB_OK, "opened again");
 		require(trace_reader_open(&again, &ours) == NB_OK, "ours is read");
 		for (int i = 0; i < ops; i++) {
-			/* a line that is bad is bad again, and reading goes on behind it */
+			/* a bad line is skipped again */
 			require(trace_reader_next(reader, &op) == NB_OK, "read again");
 			require(trace_reader_next(again, &other) == NB_OK, "as many");
 			require(is_same(&op, &other), "the same operation");
@@ -130,7 +131,7 @@ count_ops(const struct nb_trace_options *options)
 	return ops;
 }
 
-/** Into another format: what comes of it has as many operations. */
+/** Convert to another format: the number of operations must be the same. */
 static void
 convert(const struct nb_trace_options *from, uint32_t format)
 {
@@ -146,7 +147,7 @@ convert(const struct nb_trace_options *from, uint32_t format)
 		require(access(path, F_OK) != 0, "and nothing was written");
 		return;
 	}
-	/* YCSB's log has a read-modify-write as the two that it is made of */
+	/* YCSB's log represents a read-modify-write as two operations */
 	uint64_t more = format == NB_TRACE_YCSB_LOG ? counts.rmws : 0;
 	require(count_ops(&to) == counts.ops + more, "as many operations");
 	unlink(path);
@@ -171,7 +172,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.format = how & 7;
 	options.flags = key_flags[how >> 5 & 3] | (how & 16 ? NB_TRACE_SKIP_BAD : 0);
 	int ops = compare(&options);
-	/* a line of a cache's trace may stand for 2^32 operations, which would all be written */
+	/*
+	 * a line of a cache trace may stand for 2^32 operations, all of which would be written
+	 */
 	if ((how & 8) == 0 && ops < OPS_MAX)
 		convert(&options, 1 + size % (NB_TRACE_FORMATS - 1));
 	close(fd);
