@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Every C file in the repository is as .clang-format has it: check-format.sh [source tree]
+# Check that every C file in the repository is formatted as .clang-format demands: check-format.sh
+# [source tree]
 set -eu
 
 cd "${1:-.}"
@@ -9,7 +10,7 @@ if ! command -v clang-format >/dev/null; then
 	echo "skipped: clang-format is not installed"
 	exit 77
 fi
-# Every version has its own idea of some lines.
+# Versions of clang-format differ on some lines.
 if ! clang-format --version | grep -q 'version 14\.'; then
 	echo "skipped: this clang-format is not version 14, which the files are formatted with"
 	exit 77
@@ -23,6 +24,6 @@ if [ -z "$files" ]; then
 	echo "there are no C files"
 	exit 1
 fi
-# Names of ours have no spaces.
+# Our file names contain no spaces.
 # shellcheck disable=SC2086
 clang-format --dry-run -Werror $files

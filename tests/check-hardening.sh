@@ -1,15 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# That what was built is hardened: check-hardening.sh FLAGS FILE...
+# Check that the built files are hardened: check-hardening.sh FLAGS FILE...
 #
-# FLAGS says what this build can have: "fortify" if _FORTIFY_SOURCE is on, else "-"; and
-# ",installed" behind it if it is no build tree, where Meson keeps room in search paths. Of each
-# file, a program, library or plugin: position independent, bound and its relocations read-only
-# from the start, no executable stack, no library searched for in a relative or empty
-# directory. Of the program and the library also that the compiler's guards are in it: of a
-# plugin, short functions may need none. Lists each file that lacks something and fails.
-# Exit status 77: there is no readelf.
+# FLAGS lists the features of this build: "fortify" if _FORTIFY_SOURCE is on, else "-". ",installed"
+# follows if the files are installed. In a build tree, Meson reserves space in search paths.
+#
+# Each file, a program, library or plugin, must be position independent. It must have read-only
+# relocations bound at start, a non-executable stack, and no relative or empty library search path.
+# The program and the library must contain the compiler's guards. Short functions need none, so a
+# plugin may lack them.
+#
+# Lists each file that lacks something and fails. Exit status 77: readelf is not installed.
 set -eu
 
 command -v readelf >/dev/null || {
@@ -25,7 +27,7 @@ lacks() {
 	failed=1
 }
 
-# Each part of RPATH and RUNPATH; the empty one is the working directory.
+# Print each invalid part of RPATH and RUNPATH. An empty part means the working directory.
 check_search() {
 	readelf -dW "$1" | sed -n 's/.*(\(RPATH\|RUNPATH\)).*\[\(.*\)\]$/\2:/p' | tr ':' '\n' |
 		sed '$d' | while IFS= read -r part; do

@@ -1,24 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Who may include whom: check-includes.sh [source tree]
+# Check which folder includes which: check-includes.sh [source tree]
 #
 #     cli      the public headers and its own
 #     plugins  mininb/engine.h, mininb/wire.h, the headers of common/ and remote/, their own;
-#              nothing else of ours
-#     include  the public headers; engine.h none but the two of the C library
+#              no other headers of mininb
+#     include  the public headers; engine.h only two headers of the C library
 #     lib      base <- target <- workload <- run <- report <- ranks <- check <- crash <- serve:
-#              each may use those before it. serve has the other end of a connection that
-#              plugins/remote makes, and may use what both ends share
+#              each may use the folders before it. serve implements the server side of the
+#              connections that plugins/remote opens, and may use the shared headers
 #
-# The compiler's include directories enforce much of it. This finds the rest, also
-# what is reached by "../". Lists each violation and fails.
+# The compiler's include directories enforce most rules. This script finds the other violations,
+# including paths with "../". Lists each violation and fails.
 set -eu
 
 root=${1:-.}
 cd "$root"
 
-# file:line:header for each include of the files named on stdin; only the name of the header.
+# Print file:line:header for each include of the files named on stdin, with only the name of the
+# header.
 list_includes() {
 	while IFS= read -r file; do
 		sed -n 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*\([<"][^>"]*\)[>"].*/\1/p' \
@@ -37,7 +38,7 @@ refuse() {
 	printf '%s: may not include %s (%s)\n' "$1" "$2" "$3"
 }
 
-# A header in quotes that does not leave the folder of its file.
+# A header in quotes must not leave the folder of its file.
 is_beside() {
 	case $2 in
 	\"*/*) return 1 ;;
@@ -46,7 +47,7 @@ is_beside() {
 	esac
 }
 
-# Names of ours in angle brackets are <mininb/...>; all others are someone else's.
+# Our headers in angle brackets are <mininb/...>; all others are foreign.
 check_cli() {
 	sources cli | list_includes | while read -r file header; do
 		case $header in
@@ -83,7 +84,7 @@ check_public() {
 	done
 }
 
-# $1: a folder of lib; the others: those that it may use.
+# $1: a folder of lib; the other arguments: the folders that it may use.
 check_lib() {
 	folder=$1
 	shift

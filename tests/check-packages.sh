@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# debian/ has what the tree has: check-packages.sh SOURCE_TREE VERSION
+# Check that debian/ matches the source tree: check-packages.sh SOURCE_TREE VERSION
 #
-# A package with its plugin for each engine that Debian has the library of, and those in
-# mininb-engines-all; other modules in some package; the libraries of engines among what the
-# build depends on; the version. Whether the packages can be made and installed is told by
-# extra/package.sh, which takes longer. Lists what is wrong and fails.
+# Checked are a package with its plugin for each engine whose library Debian has, and its dependency
+# in mininb-engines-all. Other modules must be in some package. The build dependencies must contain
+# the engines' libraries. The version must match. extra/package.sh, which takes longer, tests
+# whether the packages can be built and installed. Lists each error and fails.
 set -eu
 
 cd "$1"
@@ -47,7 +47,7 @@ for file in debian/mininb-*.install; do
 	echo "$engines" | grep -qx "$engine" || say "$file: meson_options.txt has no $engine"
 done
 
-# What is installed beside the plugins: nobody else's pattern takes it.
+# No other package's pattern may match the files that are installed next to the plugins.
 modules=$(sed -n "s/.*shared_module('\([a-z-]*\)'.*/\1/p" lib/*/meson.build)
 for module in $modules; do
 	cat debian/rules debian/*.install | grep -qF "usr/lib/*/mininb/lib$module.so" ||

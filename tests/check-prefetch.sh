@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# That hot functions prefetch: check-prefetch.sh FILE 'FUNCTION...' CC...
+# Check that hot functions prefetch: check-prefetch.sh FILE 'FUNCTION...' CC...
 #
-# Compiles FILE with optimisation. Each FUNCTION must have a prefetch instruction, its inlined parts
-# included. gcc 12 removes calls of a function that only prefetches, and nothing but the speed
-# changes. Exit status 77: this machine's instruction is not known here.
+# Compiles FILE with optimisation. Each FUNCTION, with its inlined parts, must contain a prefetch
+# instruction. gcc 12 removes calls of a function that only prefetches, which changes only the
+# speed. Exit status 77: the prefetch instruction of this machine is unknown.
 set -eu
 
 case $(uname -m) in

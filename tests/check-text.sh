@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What users read: check-text.sh SOURCE_TREE PROGRAM
+# Check the documents for users: check-text.sh SOURCE_TREE PROGRAM
 #
-# README.md fits on a few screens. Each document of extra/doc is installed, and README.md and
-# mininb(1) link it. No document, manual page or help has a phrase that readers had to decode.
-# Lists each violation and fails.
+# README.md must fit on a few screens. Each document of extra/doc must be installed, and README.md
+# and mininb(1) must link it. No document, manual page or help text may contain a phrase that
+# readers had to decode. Lists each violation and fails.
 set -eu
 
 cd "$1"
@@ -35,7 +35,7 @@ for file in README.md extra/doc/*.md; do
 	done
 done
 
-# Phrases of ours that users had to read twice, one a line.
+# Phrases that users had to read twice, one per line.
 phrases='\<kin\>
 midst
 but for
@@ -63,7 +63,7 @@ of its own kind'
 found=$({
 	"$program" --help=scdoc | sed 's/^/mininb.1: /'
 	"$program" --help=scdoc-workload | sed 's/^/mininb-workload.5: /'
-	# but not what a program has printed
+	# except program output
 	grep -v '^    ' README.md extra/doc/*.md extra/*.md extra/workloads/*.md extra/man/*.in |
 		sed 's/:/: /'
 } | grep -iE "$phrases") || true

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check-abi.py finds each kind of change of the headers, and nothing where there is none.
-# Numbers are not types: those are pinned in abi.c.
+# check-abi.py finds each kind of change of the headers, and nothing in unchanged ones. It ignores
+# constants, which abi.c pins.
 #
 #     test-check-abi.sh INCLUDE-DIR LIBRARY BASELINE [CC...]
 set -eu
@@ -15,7 +15,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failures=0
 
-# $1: wanted status; $2: what is changed; $3: header; $4: an edit of it for sed
+# $1: expected status; $2: description of the change; $3: header; $4: an edit of it for sed
 try()
 {
 	rm -rf "$dir/include"
@@ -61,7 +61,7 @@ try 1 'a verb at the end of the table' engine.h \
 try 1 'a member at the end of a structure of options' run.h \
 	's/^	void \*progress_arg;/&\n	uint64_t more;/'
 
-# A function that programs call, and that is no more.
+# A function that programs call but the library lacks.
 sed 's/^nb_version:/nb_gone:/' "$baseline" >"$dir/baseline.txt"
 if "$here/check-abi.py" "$include" "$library" "$dir/baseline.txt" "$@" >"$dir/out" 2>&1; then
 	echo "a function less was not found"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# That check-hardening.sh can fail: test-check-hardening.sh COMPILER...
+# check-hardening.sh can fail: test-check-hardening.sh COMPILER...
 set -eu
 
 here=$(dirname "$0")
@@ -22,7 +22,7 @@ C
 good='-O2 -fPIE -pie -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 	-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack'
 
-# A program that is made with what is behind $1; $1 is to be in what is said, "" if nothing.
+# Build a program with the options after $1. The report must contain $1, or be empty if $1 is "".
 expect() {
 	said=$1
 	shift

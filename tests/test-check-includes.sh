@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check-includes.sh finds each kind of violation, and nothing in a tree without one.
+# check-includes.sh finds each kind of violation, and nothing in a correct tree.
 set -eu
 
 check=$(dirname "$0")/check-includes.sh
@@ -9,7 +9,7 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 failed=0
 
-# A tree that is right.
+# A correct tree.
 make_tree() {
 	rm -rf "${tree:?}"/*
 	mkdir -p "$tree/cli" "$tree/plugins/mine" "$tree/include/mininb" "$tree/lib/base" \
@@ -29,7 +29,7 @@ make_tree() {
 		>"$tree/plugins/mine/mine.c"
 }
 
-# $1: a file, $2: the line that is wrong in it.
+# $1: a file; $2: a wrong line in it.
 expect_refusal() {
 	make_tree
 	printf '%s\n' "$2" >>"$tree/$1"

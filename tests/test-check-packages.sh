@@ -9,7 +9,7 @@ check=$root/tests/check-packages.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# A copy in which the command $2... was done has to be refused with the text $1.
+# A copy, changed by the command $2..., must be rejected with the text $1.
 refuses() {
 	text=$1
 	shift

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check-text.sh finds each kind of violation, and nothing in a tree without one:
-# test-check-text.sh CHECK
+# check-text.sh finds each kind of violation, and nothing in a correct tree: test-check-text.sh
+# CHECK
 set -eu
 
 check=$1
@@ -10,7 +10,7 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 failed=0
 
-# A tree that is right, and a program that prints its manual page.
+# A correct tree, and a program that prints its manual page.
 make_tree() {
 	rm -rf "${tree:?}"/*
 	mkdir -p "$tree/extra/doc" "$tree/extra/man" "$tree/extra/workloads"
@@ -25,7 +25,7 @@ make_tree() {
 	chmod +x "$tree/program"
 }
 
-# $1: what is to be said of the tree as it is now.
+# $1: the expected report on the current tree.
 expect_refusal() {
 	if output=$(sh "$check" "$tree" "$tree/program"); then
 		echo "not found: $1"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A plugin that does not compile is left out and named, unless it was asked for; the others
-# are built: test-left-out.sh SOURCE_TREE MESON
+# Meson omits and names a plugin that does not compile, unless the user requested it. The other
+# plugins are built: test-left-out.sh SOURCE_TREE MESON
 set -eu
 
 root=$1
@@ -14,8 +14,8 @@ printf '#include <%s>\n' gdbm.h depot.h | cc -I/usr/include/qdbm -fsyntax-only -
 	exit 77
 }
 
-# Configured with gdbm=$1 and a library of GDBM with another interface, the output has a line
-# like each that follows.
+# Configured with gdbm=$1 and a GDBM library with another interface, Meson must print a line that
+# matches each of the other arguments.
 expect() {
 	option=$1
 	shift

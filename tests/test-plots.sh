@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# gnuplot draws what our scripts ask for: test-plots.sh MININB STORED_RESULTS
+# gnuplot draws the scripts that mininb writes: test-plots.sh MININB STORED_RESULTS
 #
-# Skipped (77) where there is no gnuplot.
+# Exit status 77: gnuplot is not installed.
 set -eu
 
 command -v gnuplot >/dev/null || {
@@ -34,7 +34,7 @@ keep("sweep.json", lambda it: it["sweep"])' "$stored"
 "$mininb" report --format=gnuplot put-engines.json >nothing.gp
 "$mininb" report --format=candlestick put-engines.json >no-threads.gp
 
-# Fails if a script fails, or says anything.
+# Fail if a script fails or prints anything.
 draw() {
 	gnuplot -e "terminal='$1'; output='$2'" "$3" >"$2.said" 2>&1 || {
 		echo "$3: gnuplot failed:"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The stage 'scripts' of extra/test.sh fails where it cannot look at anything:
-# test-scripts.sh SOURCE_TREE
+# The stage 'scripts' of extra/test.sh fails if it cannot check anything: test-scripts.sh
+# SOURCE_TREE
 set -eu
 
 for tool in git shellcheck bash; do
@@ -19,7 +19,7 @@ cp "$1/extra/common.sh" "$1/extra/test.sh" "$dir/tree/extra"
 printf '#!/bin/sh\n' >"$dir/tree/extra/setup.sh" # installs nothing
 chmod +x "$dir/tree/extra/setup.sh"
 
-# The stage ends with status $1 and its output has a line like $2; PATH is $3.
+# The stage must end with status $1, and its output must have a line that matches $2. PATH is $3.
 expect() {
 	status=0
 	PATH=$3 "$dir/tree/extra/test.sh" scripts >"$dir/said" 2>&1 || status=$?
@@ -34,7 +34,7 @@ expect 1 '^FAILED: scripts: git lists no script' "$PATH"
 git -C "$dir/tree" init -q
 git -C "$dir/tree" add .
 expect 0 '^ok: shellcheck extra/setup.sh' "$PATH"
-# What the script needs before its stages, and neither git nor shellcheck.
+# The tools that the script needs before its stages, but neither git nor shellcheck.
 for tool in bash basename dirname chmod mktemp rm sed awk timeout; do
 	ln -s "$(command -v "$tool")" "$dir/bin"
 done

@@ -112,7 +112,7 @@ def check_table(title, points, footer, theirs):
         check("%s: count at %s" % (title, level), count, steps[at][1])
         if abs(value - min(steps[at][0] / 1000, most)) > 0.0005:
             check("%s: value at %s" % (title, level), value, steps[at][0] / 1000)
-        # the level stands there with 12 digits only
+        # the table has only 12 digits of the level
         if level < 1 and abs(point[3] * (1 - level) - 1) > 0.005:
             check("%s: distance at %s" % (title, level), point[3], 1 / (1 - level))
     check(title + ": last", [1.0, total], points[-1][1:])

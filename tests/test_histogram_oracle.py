@@ -21,7 +21,8 @@ except ImportError:
     sys.exit(77)
 
 HOUR_NS = 3600 * 10**9
-# Whole ranks at every percentile printed: the two round others differently, we upwards.
+# Each printed percentile has a whole rank. For others, the two implementations round differently;
+# mininb rounds up.
 COUNT = 20000
 
 
@@ -46,7 +47,7 @@ def buckets(histogram):
 def check_percentiles(what, lines, theirs, maximum):
     checked = 0
     for name, percent, value in (line for line in lines if line[0] == "p"):
-        # They give the end of the bucket also where that is above the maximum.
+        # hdrhistogram returns the end of the bucket even if it exceeds the maximum.
         expected = min(theirs.get_value_at_percentile(float(percent)), maximum)
         check("%s: p%s" % (what, percent), int(value), expected)
         checked += 1

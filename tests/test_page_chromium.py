@@ -25,8 +25,8 @@ STORED = ['groups', 'sweep', 'slo', 'vs', 'rate', 'put-engines', 'crashed', 'put
           'transactions', 'failed', 'steps']
 MADE = ['one', 'many', 'versus', 'empty', 'alone']
 
-# Reads pages from within, each in a frame of its own that is first wide and then as narrow as a
-# phone, and prints what they show as JSON.
+# Reads the pages, each in its own frame, first wide and then as narrow as on a phone. Prints the
+# displayed content as JSON.
 FRAMES = '''<!DOCTYPE html><meta charset="utf-8"><title>frames</title>
 <body style="margin:0;background:#777"><div style="display:flex">{frames}</div><pre id="told"></pre>
 <script>
@@ -143,7 +143,7 @@ def check(is_true, *what):
 
 def browser():
     for name in ('chromium', 'chromium-browser', 'google-chrome'):
-        # Ubuntu's package is a script that asks for a snap.
+        # Ubuntu's package is a script that requests a snap.
         if shutil.which(name) and subprocess.run([name, '--version'],
                                                  capture_output=True, check=False).returncode == 0:
             return name
@@ -191,7 +191,7 @@ class Pages:
     def block(self, name, block):
         with open(self.path(f'{name}.html'), encoding='utf-8') as file:
             found = re.search(f'id="{block}">(.*?)</script>', file.read(), re.S)
-        # A byte that is no character is one of these in JSON, and U+FFFD on the page.
+        # A byte that is not UTF-8 is one of these in JSON, and U+FFFD on the page.
         return json.loads(re.sub('[\uef80-\uefff]', '\ufffd', found[1])) if found else None
 
     def run(self, name, url, *options):
@@ -258,7 +258,7 @@ def near(one, other):
     return abs(one - other) <= 1e-9 * max(abs(one), abs(other))
 
 
-# ---- what has to be on a page ----
+# ---- required content of a page ----
 
 def measured(file):
     return [(f'r{i}', it) for i, it in enumerate(file['results']) if 'measured' in it]

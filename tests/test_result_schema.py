@@ -92,7 +92,7 @@ def main():
         if not member.get("description"):
             print(f"{path}: has no description")
             failures += 1
-        # which unit it is stands in the name, and is said as well
+        # the name contains the unit, and the description states it
         units = {"_ns": "ns", "_bytes": "byte", "_hz": "Hz", "_mhz_max": "MHz"}
         for suffix, unit in units.items():
             if text.endswith(suffix) and unit not in member.get("description", ""):
@@ -103,7 +103,7 @@ def main():
             print(f"{path}: is described and in no document")
             failures += 1
 
-    # a schema that lacks a member is found out
+    # a schema that lacks a member is detected
     lacking = copy.deepcopy(schema)
     del lacking["$defs"]["measured"]["properties"]["open_ns"]
     if Validator(lacking).is_valid(found[0]):

@@ -26,7 +26,7 @@ load helper
 @test "an engine that crashes breaks the promise that was being tried, no other" {
 	mininb 4 check --driver="$(plugin crashes)"
 	contains "$output" '  BROKEN  put is found'
-	# a sanitizer may make an abort of it
+	# a sanitizer may turn it into an abort
 	matches "$output" 'SIG(SEGV|ABRT) in get \(key key\), worker 0'
 	contains "$output" 'Fix first: put is found'
 	contains "$output" '  kept    sessions open and close many times'

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Clocks that are set, or do not agree, while something runs.
+# Clocks that are set or disagree during a run.
 # shellcheck disable=SC2154
 load helper
 
-# Run mininb with clocks that misbehave as $1 says; it must exit with $2.
+# Run mininb with the clock defect $1; it must exit with $2.
 stepping()
 {
-	# a sanitizer wants to be the first library
+	# a sanitizer must be the first library
 	! grep -qa '__asan_init\|__tsan_init' "$MININB" || skip 'not with a sanitizer'
 	run "-$2" --separate-stderr env CLOCK_STEPS="$1" LD_PRELOAD="$MININB_TEST_CLOCK_STEPS" \
 		timeout 60 "$MININB" "${@:3}"
@@ -23,7 +23,8 @@ stepping()
 		--interval=20ms --sample=20ms --warmup=10ms --hang-after=20s --op-timeout=10s \
 		--output=s.json
 	equals "$stderr" ''
-	# 60 operations at 1000 a second: below a second, were an hour in it, it would be 3600
+	# 60 operations at 1000/s take less than a second; with a jump of an hour in the result, it
+	# would be 3600
 	python3 - <<'PY'
 import json
 for name in "r.json", "s.json":

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Result files against each other, for people and, as a gate, for scripts. What compare and gate
-# print: tests/golden.
+# Comparisons of result files, for people and, with gate, for scripts. tests/golden tests the output
+# of compare and gate.
 # shellcheck disable=SC2154
 load helper
 
-# A result file $1 of a put of $2 keys with the options behind.
+# Write a result file $1 of a put of $2 keys, with more options.
 make_result()
 {
 	local file=$1 count=$2
@@ -18,7 +18,7 @@ make_result()
 	mininb 0 keys -c 3000
 	mininb 0 put -d memory,null -c 3000 --durability=none --output=all.json
 	mininb 0 compare all.json
-	# Which of the two is faster is the machine's business.
+	# The machine decides which of the two is faster.
 	matches "$output" '^null is [0-9.]+ (times|%) (faster|slower) than memory (in throughput|at p50)'
 	matches "$output" $'\nput: null \(1 run\) against memory \(1 run\), service times\n'
 	matches "$output" $'\n +memory +null +ratio +95 % CI +p\n'

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC1090
 #
-# Prints what bash offers at the end of each LINE, a line of words each:
-# complete.bash SCRIPT LINE..., where SCRIPT is the completion. '=' is a word of its own, as in
-# readline; the '=' at the end of an offered word is omitted.
+# Prints bash's offers at the end of each LINE, one line of words each: complete.bash SCRIPT LINE...
+# SCRIPT is the completion. '=' is a separate word, as in readline. The '=' at the end of an offered
+# word is omitted.
 compopt()
 {
 	:

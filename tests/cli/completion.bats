@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154
 load helper
 
-# Runs the shell's completer on each line of `rows`, "line -> words", and compares the words.
+# Run the shell's completer on each line of `rows`, "line -> words", and compare the words.
 offers()
 {
 	local line typed=() wanted=() place=$PWD/scripts script=complete.zsh
@@ -64,7 +64,7 @@ $MININB put -d leveldb -o comp -> compression
 $MININB put --driver=leveldb,null --option=comp -> compression
 $MININB put --option=compression=sn -> snappy"
 
-# Names of options in the help, a line of words.
+# Names of the options in the help, in one line.
 names_of_help()
 {
 	"$MININB" --help | grep -oE '^  (-[a-z], |    )--[a-z-]+' | grep -oE -- '--[a-z-]+$' |

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-# The cells of the row of engine $1 at level $2.
+# The cells of the row for engine $1 at level $2.
 row_of()
 {
 	awk -v engine="$1" -v level="$2" '$1 == engine && $2 == level { $1 = $1; print }' \
@@ -59,7 +59,7 @@ row_of()
 	contains "$stderr" 'is the result of a crash test, not of a run'
 }
 
-# Write the findings of a crash test of keeper with defect $2 into $1.plain, without the times.
+# Write the findings of a crash test of keeper with defect $2 to $1.plain, without times.
 counted()
 {
 	local broken=0
@@ -113,7 +113,7 @@ counted()
 		assert row["driver"] == "odd\uefff\uefc3/keeper.so"
 		assert len(row["findings"]) == 2
 	EOF
-	# and what another may have written there does not reach the terminal
+	# and text from another user does not reach the terminal
 	sed -i 's/"when":"/&\\u001b[2J/' "$odd/kept/keeper-process-1/crash.json"
 	mininb 3 crash --again="$odd/kept/keeper-process-1" -d "$odd/keeper.so"
 	contains "$output" 'when   : [2Jround 1'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# A loss of power, simulated, as a command.
+# Simulated power loss through the command.
 # shellcheck disable=SC2154,SC2016
 load helper
 

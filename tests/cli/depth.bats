@@ -6,7 +6,7 @@ load helper
 
 RUN=(run --driver=memory --records=1000 --count=10000 --read=50 --update=50 --quiet)
 
-# The operations that count and the digest of their stream.
+# The number of counted operations and the digest of their stream.
 operations() {
 	awk '/^(read|update) / { print $1, $3 } /^Stream digest/' <<<"$output"
 }
@@ -82,7 +82,7 @@ operations() {
 	[ ! -e nb ]
 }
 
-# A job with a kind of its own, whose steps read and write.
+# A job with its own kind of operation, whose steps read and write.
 kinds_job() {
 	cat >kinds.ini <<-'END'
 		[workload]

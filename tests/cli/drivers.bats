@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Several engines in one command: each apart, and a table at the end.
+# Several engines in one command: a separate report for each, and a table at the end.
 # shellcheck disable=SC2154,SC2016
 load helper
 
@@ -35,7 +35,7 @@ setup_keys()
 @test "an engine that crashes loses only its own run" {
 	setup_keys
 	mininb 1 get -c 3000 --driver="null,$(plugin crashes),memory"
-	# or what a sanitizer makes of it
+	# or the sanitizer's version of it
 	matches "$stderr" 'crashes: SIG(SEGV|ABRT) in get, operation 0 '
 	matches "$(row_of crashes)" 'SIG(SEGV|ABRT) in get, operation 0 '
 	matches "$(row_of memory)" ' done$'
@@ -142,7 +142,8 @@ setup_keys()
 			"$action" -c 100 -d "$builds"
 	done
 	[[ ! -e nb/keeper ]]
-	# what only reads may: both get what one of them has put
+	# reading actions may share a database: both engines get the records that one of them has
+	# put
 	mininb 0 put -c 100 -d ./old/keeper.so
 	mininb 0 get -c 100 -d "$builds"
 	contains "$output" './new/keeper.so'
@@ -173,7 +174,7 @@ has_child()
 	[[ -n $(<"/proc/$1/task/$1/children") ]]
 }
 
-# Start puts on an engine that hangs, as a child of $pid: $child.
+# Start puts on an engine that hangs in $child, a child of $pid.
 start_hanging()
 {
 	local drivers

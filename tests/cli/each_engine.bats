@@ -1,28 +1,28 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What must hold of every engine that is built, by the command as a user types it.
+# Requirements for every built engine, tested through the command as a user types it.
 # shellcheck disable=SC2154
 load helper
 
-# With a sanitizer: what libraries leak is known by their names, which takes the slow way of
-# unwinding, and a mapped file on a full disk is for the program to report.
+# With a sanitizer: known leaks of libraries are identified by function names, which needs the slow
+# unwinder. The program itself reports a mapped file on a full disk.
 export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0:handle_sigbus=0"
 
-# Name and capabilities of each engine that can be loaded, a line each. A client of a server has
-# no files to damage, and no disk to fill.
+# Name and capabilities of each engine that can be loaded, one per line. Clients of servers are left
+# out: they have no files to damage and no disk to fill.
 engines()
 {
 	"$MININB" engines 2>/dev/null | sed '1d; /^$/,$d; / remote/d'
 }
 
-# Those whose line has the word $1.
+# The engines whose line contains the word $1.
 engines_that_are()
 {
 	engines | grep -w -- "$1" | sed 's/ .*//'
 }
 
-# The life of a database: refused where there is none, made, read, changed, damaged. Two threads
-# on an engine that is not concurrent are refused.
+# The life of a database: rejected while missing, created, read, changed, damaged. Two threads on an
+# engine that is not concurrent are rejected.
 @test "put, get, delete on every engine; no database, and a damaged one, are refused" {
 	local driver threads file count=0
 	mininb 0 keys -c 500
@@ -46,7 +46,7 @@ engines_that_are()
 		mininb 0 delete -c 250 -d "$driver" --verify-rate=1
 		mininb 3 get -c 500 -d "$driver"
 		contains "$output" 'Not found         : 250'
-		# of another program, or cut short by a full disk
+		# from another program, or truncated by a full disk
 		while IFS= read -r -d '' file; do
 			printf 'this is no database, but a text that is longer than a head' >"$file"
 		done < <(find nb -type f -print0)
@@ -62,7 +62,8 @@ engines_that_are()
 	echo "# $count engines" >&3
 }
 
-# The counts are such that most engines are still running then; one that is not has all records.
+# With these counts, most engines still run at the signal. An engine that has finished has all
+# records.
 @test "an interrupted put on every engine is closed, and keeps what it has put" {
 	local driver count status_got
 	mininb 0 keys -c 300k
@@ -84,13 +85,13 @@ engines_that_are()
 	done
 }
 
-# Process $2 has made something of driver $1, or has ended.
+# Process $2 has created a file for driver $1, or has ended.
 has_begun()
 {
 	[[ -n $(ls -A "nb/$1" 2>/dev/null) || ! -e /proc/$2 ]]
 }
 
-# Run "$@" where ./small is a file system of 4 MiB.
+# Run "$@" with a file system of 4 MiB at ./small.
 on_small_disk()
 {
 	run --separate-stderr unshare -rm sh -c 'mount -t tmpfs -o size=4m none small && exec "$@"' sh "$@"
@@ -107,7 +108,7 @@ on_small_disk()
 		on_small_disk sh -c '"$1" put -c 3000 -v 2000 -d "$2" --path=small >&2 || exit
 			exec "$1" get -c 3000 -v 2000 -d "$2" --path=small --verify-rate=1' \
 			sh "$MININB" "$driver"
-		# 6 MB of values, half of which may be saved by compression
+		# 6 MB of values; compression may save half
 		[[ $status == 0 && $output == *'Verified          : 3000 of 3000'* ]] ||
 			[[ ($status == 1 || $status == 3) && -n $stderr ]]
 		[[ $status == 0 ]] || matches "$stderr" $'(^|\n)mininb: '

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Which engines there are, and how one is chosen and refused.
+# The list of engines, and how engines are selected and rejected.
 # shellcheck disable=SC2154
 load helper
 
@@ -96,7 +96,7 @@ load helper
 	equals "$stderr" ''
 	contains "$output" '== ./one/right.so, 1 of 2'
 	matches "$output" $'\n''== all.*/one/right.so .*/two/right.so '
-	# the first in the search path is taken
+	# the first one in the search path wins
 	cp "$place/right.so" one/memory.so
 	MININB_PLUGIN_PATH=$PWD/one:$PWD/two mininb 0 engines
 	contains "$output" "$PWD/two/right.so: hidden by $PWD/one/right.so"

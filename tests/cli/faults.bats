@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154
 load helper
 
-# Run 10000 puts on the faulty engine; the exit status must be $1. The result file is r.json.
+# Run 10000 puts on the faulty engine; mininb must exit with $1. The result file is r.json.
 faulty()
 {
 	local status_wanted=$1
@@ -27,13 +27,13 @@ faulty()
 @test "each call that does not return is reported by name" {
 	local verb
 	mininb 0 keys -c 10
-	# few operations, lest one that waits for a CPU is taken for what hangs
+	# few operations, so that a wait for a CPU does not count as a hang
 	for verb in session_open stats session_close open flush close; do
 		mininb 1 put -c 10 -d "$(plugin faulty)" -o "verb=$verb" -o how=hang \
 			--op-timeout=200ms
 		matches "$stderr" "^mininb: faulty: $verb(, worker 0)?: has not returned for "
 	done
-	# closing comes after all
+	# close comes after all operations
 	equals "$(total_of "$output")" 10
 	contains "$stderr" 'what was measured until then is reported'
 }
@@ -72,7 +72,7 @@ faulty()
 	done
 	mininb 0 put -c 100 -d "$MININB_TEST_PLUGINS/moves_loading.so" --output=r.json
 	rm r.json
-	# one that keeps its data, whose database is looked at before and after
+	# an engine that keeps its data, whose database is inspected before and after
 	mininb 0 put -c 100 --verify-rate=1 "${wanders[@]}" --output=r.json
 	contains "$output" "100 of 100 (read back after close and reopen): 0 missing"
 	matches "$output" "Database  *: [1-9]"
@@ -87,7 +87,7 @@ faulty()
 	[[ -s r.json && -s r2.json && -s r3.json && -s load.trace && -d nb/keeper ]]
 }
 
-# Start mininb "$@" whose engine hangs, and send it $1 when it does.
+# Start mininb "$@" with an engine that hangs, and send it signal $1 when it does.
 interrupt_hang()
 {
 	local number=$1
@@ -124,7 +124,7 @@ is_gone()
 		[[ $verb == put || $(total_of "$output") == 1000 ]]
 		contains "$(<r.json)" 'has not returned for'
 	done
-	# by the parent of one of several engines, and of several processes
+	# by the parent process, for several engines and for several processes
 	interrupt_hang TERM put -c 1000 -d "null,${faulty[0]}" -o faulty.how=hang -o faulty.number=99
 	wait_until is_gone
 	ends_with 130

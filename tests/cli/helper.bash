@@ -15,7 +15,7 @@ setup()
 	cd "$BATS_TEST_TMPDIR/work" || return
 }
 
-# A test that has a process in the background keeps its number in $pid.
+# A test with a process in the background stores its pid in $pid.
 teardown()
 {
 	if [[ -n ${pid-} ]]; then
@@ -23,7 +23,7 @@ teardown()
 	fi
 }
 
-# Run mininb, which must exit with $1; $output is its stdout, $stderr its stderr.
+# Run mininb, which must exit with $1. $output is its stdout, $stderr its stderr.
 mininb()
 {
 	local status_wanted=$1
@@ -59,8 +59,8 @@ matches()
 	return 1
 }
 
-# Wrong usage with the arguments after $1: exit 2, nothing on stdout, one line on stderr that
-# begins with $1.
+# Wrong usage with the arguments after $1: exit status 2, nothing on stdout, and one line on stderr
+# that begins with $1.
 refuses()
 {
 	local begins=$1
@@ -78,7 +78,7 @@ refuses()
 	}
 }
 
-# A plugin that was made for tests, by its path.
+# The path of a test plugin.
 plugin()
 {
 	printf '%s/%s.so' "$MININB_TEST_PLUGINS" "$1"
@@ -91,7 +91,7 @@ start()
 	pid=$!
 }
 
-# The process that was started ends with status $1; $output and $stderr are what it printed.
+# The started process must end with status $1. $output and $stderr are its output.
 ends_with()
 {
 	local status_got=0
@@ -103,7 +103,7 @@ ends_with()
 	return 1
 }
 
-# Send it signal $1; it ends with status $2, or 130.
+# Send signal $1 to the process. It must end with status $2, default 130.
 stop()
 {
 	kill "-$1" "$pid"
@@ -130,19 +130,19 @@ needs_leveldb()
 	needs_engine leveldb
 }
 
-# With a sanitizer, which has handlers of its own, a crash is reported by that.
+# A sanitizer has its own handlers and reports crashes instead of mininb.
 needs_no_sanitizer()
 {
 	! grep -qa '__asan_init\|__tsan_init' "$MININB" || skip 'a sanitizer has its own handlers'
 }
 
-# The number of lines of $1 is $2.
+# $1 must have $2 lines.
 has_lines()
 {
 	equals "$(wc -l <<<"$1")" "$2"
 }
 
-# Sum of the counts of the histogram's rows in $1.
+# The sum of the counts of the histogram rows in $1.
 sum_of_rows()
 {
 	awk '/^\[ *[0-9.]+, *[0-9.]+\)/ { sub(/^[^)]*\)/, ""); sum += $1 } END { print sum + 0 }' <<<"$1"
@@ -154,20 +154,20 @@ total_of()
 	awk '/^Total:/ { print $3 }' <<<"$1"
 }
 
-# Operations of kind $1 in the report of a job, $output; "" if there is no such row.
+# Operations of kind $1 in the report of a job, $output; "" if the row is missing.
 ops_of()
 {
 	awk -v kind="$1" '$1 == kind && $2 == "service" { print $3 }' <<<"$output"
 }
 
-# The text after "$1 :" in $output, in its first such line.
+# The text after "$1 :" in the first such line of $output.
 line_of()
 {
 	awk -v name="$1" 'index($0, name) == 1 && sub(/^[^:]*: /, "") { print; exit }' \
 		<<<"$output"
 }
 
-# Wait until the command $@ is true, at most a minute.
+# Wait until the command $@ succeeds, at most a minute.
 wait_until()
 {
 	local i
@@ -179,7 +179,7 @@ wait_until()
 	return 1
 }
 
-# Run mininb without the privilege of root to write everywhere.
+# Run mininb without root's privilege to write everywhere.
 unprivileged()
 {
 	if ((EUID == 0)); then
@@ -193,7 +193,7 @@ unprivileged()
 	fi
 }
 
-# Run "$@" in a directory `small` that is a tmpfs of $room, or 4 MiB.
+# Run "$@" in a directory `small` that is a tmpfs of $room, default 4 MiB.
 in_small_room()
 {
 	local namespaces=(unshare -m)
@@ -203,8 +203,8 @@ in_small_room()
 		"${room-4m}" "$@"
 }
 
-# Not in in_small_room: `run` calls it in a subshell, and a skip would end only that. A container
-# or a chroot may not mount.
+# Separate from in_small_room, because `run` calls that in a subshell, and skip would end only the
+# subshell. A container or a chroot may not be allowed to mount.
 needs_small_room()
 {
 	in_small_room true 2>/dev/null || skip 'may not mount a tmpfs'

@@ -199,7 +199,7 @@ checkpoints = json.load(open("r.json"))["results"][0]["measured"]["checkpoints"]
 assert 1 <= checkpoints["count"] <= 20, checkpoints'
 	mininb 0 run -d null --read=100 --records=1000 -c 1000 --output=r.json
 	lacks "$(<r.json)$output" heckpoints
-	# where it cannot be
+	# where eviction is impossible
 	mininb 1 run -d memory --read=100 --records=1000 -c 1000 --checkpoint-every=1s
 	contains "$stderr" 'memory cannot write a checkpoint while operations run; leave the option out'
 }

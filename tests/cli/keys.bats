@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The file of keys: made, shuffled, and refused when it will not do.
+# The key file: created, shuffled, and rejected if unsuitable.
 # shellcheck disable=SC2154,SC2016
 load helper
 
-# The keys of file $1, $2 bytes each, one to a line.
+# The keys of file $1, of $2 bytes each, one per line.
 list_keys()
 {
 	od -A n -v -t x1 -w"$2" "$1"
@@ -50,7 +50,7 @@ list_keys()
 	contains "$stderr" some.bin
 	equals "$output" ''
 	equals "$(ls -A)" ''
-	# and that command is right
+	# and the suggested command is correct
 	local command
 	command=$(grep -oE 'mininb --action=keys .*' <<<"$stderr")
 	# shellcheck disable=SC2086
@@ -67,7 +67,7 @@ list_keys()
 	contains "$stderr" 'mininb --action=keys'
 	equals "$output" ''
 	equals "$(ls -A)" keys.bin
-	# a part of a key is none
+	# a partial key does not count
 	head -c 15 /dev/zero >>keys.bin
 	mininb 1 put -c 1000
 	contains "$stderr" '999 keys'

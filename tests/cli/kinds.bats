@@ -37,7 +37,7 @@ job_with() {
 	matches "$output" $'\ntransfer +service +10000 '
 	mininb 0 report --format=csv a.json
 	contains "$output" ',look,'
-	# begin to commit, multi_get and batch are not there: single verbs
+	# without begin, commit, multi_get and batch, mininb uses single verbs
 	mininb 0 "${run[@]}" -o defect=unsupported --output=b.json
 	equals "$(jq -r '.results[0].groups[0].level' b.json)" emulated
 	equals "$(jq -r '.results[0].digest' a.json)" "$(jq -r '.results[0].digest' b.json)"
@@ -79,7 +79,7 @@ job_with() {
 	mininb 0 run --workload=job.ini --path=nb --driver=memory --verify-rate=1 --output=a.json
 	equals "$(jq -r '.results[0].groups[0].level' a.json)" serializable
 	mininb 0 run --workload=job.ini --path=nb --driver=memory --verify-rate=1 --threads=1
-	# also one by one, where others write between the steps
+	# also one by one, with other writes between the steps
 	mininb 0 load --workload=job.ini --path=nb --driver=leveldb
 	mininb 0 run --workload=job.ini --path=nb --driver=leveldb --verify-rate=1 --output=b.json
 	equals "$(jq -r '.results[0].groups[0].level' b.json)" emulated
@@ -101,7 +101,7 @@ job_with() {
 	contains "$output$stderr" torn
 }
 
-# What two threads find on two of twenty records, each of them.
+# The kinds of findings of two threads; each operation reads two of twenty records and writes one.
 findings_of() {
 	cat >skew.ini <<-END
 		[workload]
@@ -138,7 +138,7 @@ findings_of() {
 	mininb 0 "${run[@]}" --driver="$stepper" --output=a.json
 	mininb 0 report a.json
 	matches "$output" $'\nValues +: 8 bytes'
-	# the sum of all, and each of 100 records, and the reads of the sample
+	# the sum over all, each of 100 records, and the reads of the sample
 	[ "$(jq '.results[0].groups[0].findings.verified' a.json)" -ge 101 ]
 	mininb 3 "${run[@]}" --driver="$stepper" -o defect=lost --output=b.json
 	[ "$(jq '.results[0].groups[0].findings.verdicts.wrong_sum' b.json)" -gt 1 ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# --latency: time stamps of one operation in N, or of blocks alone.
+# --latency: time stamps for one operation in N, or only for blocks.
 # shellcheck disable=SC2154
 load helper
 

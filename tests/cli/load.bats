@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The loading of a workload, and the records that it makes, as a published trace has them.
+# The loading of a workload, and its records, which equal those of a published trace.
 # shellcheck disable=SC2154,SC2016
 load helper
 
@@ -50,7 +50,7 @@ load helper
 	mininb 0 convert --from=workload:fptree-220w --phase=load --to=one.u64 \
 		--to-format=u64 --records=1
 	equals "$(od -An -tx1 one.u64 | tr -d ' \n')" 3bc6e5d7cd073857
-	# replayed, the key is those bytes or these
+	# the replayed key is either these bytes or those
 	printf 'INSERT usertable user6284781860667377211 [ field0=xxxxxxxxxxxxxxxx ]\n' >one.log
 	mininb 0 convert --from=one.log --to=little.keys --to-format=keys --klen=8 \
 		--key-bytes=little

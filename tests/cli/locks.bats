@@ -4,14 +4,14 @@
 # shellcheck disable=SC2154
 load helper
 
-# The kernel lists a lock on the marker of database $1.
+# The kernel lists a lock on the marker $1 of a database.
 is_locked()
 {
 	[[ -e $1 ]] && grep -q "FLOCK .*:$(stat -c %i "$1") " /proc/locks
 }
 
-# A run on the database of engine $1, named $2, that lasts until it is ended, and leaves the
-# processor to the others.
+# Start a run on the database of engine $1, named $2. It lasts until it is stopped and leaves the
+# CPU to others.
 start_run()
 {
 	start run -d "$1" --records=100 --duration=10m --rate=100 --quiet "${@:3}"

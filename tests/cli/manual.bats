@@ -32,7 +32,7 @@ pages()
 	done
 }
 
-# What is left out is of scdoc itself: a paragraph behind each heading.
+# The ignored message is about scdoc itself: it writes a paragraph after each heading.
 @test "mandoc has nothing to say about the manual pages" {
 	command -v mandoc >/dev/null || skip 'mandoc is not installed'
 	pages
@@ -77,7 +77,7 @@ pages()
 	local check=$BATS_TEST_DIRNAME/engine_page.py header=$MININB_TEST_INCLUDE/mininb/engine.h
 	run -0 python3 "$check" "$header" mininb-engine.7.scd
 	equals "$output" ''
-	# and one that lacks some is found
+	# a page that lacks some is reported
 	grep -v 'NB_CAP_SYNTHETIC\|is_delete' mininb-engine.7.scd >less.scd
 	run -0 python3 "$check" "$header" less.scd
 	equals "$output" "NB_CAP_SYNTHETIC"$'\n'"is_delete"
@@ -96,7 +96,7 @@ pages()
 	for name in $names; do
 		grep -q "^\*$name\* = _" $page
 	done
-	# what a value is called is told
+	# each placeholder for a value is explained
 	for arg in $(sed -n 's/^\*[a-z-]*\* = _\(.*\)_$/\1/p' $page | tr '|' '\n' | sort -u); do
 		[[ $arg == [a-z]* ]] || sed -n '/^# VALUES/,/^# KEYS/p' $page | grep -q "_${arg}_"
 	done
@@ -120,8 +120,8 @@ pages()
 	contains "$output" 'check: scan 100 %'
 }
 
-# The examples are as printed, with other sizes and durations. A cold run needs a
-# device; the limits of --slo and gate depend on the machine (exit status 4).
+# The examples are those of the page, with other sizes and durations. A cold run needs a device. The
+# limits of --slo and gate depend on the machine (exit status 4).
 @test "the examples of sweeps, traces and comparisons work" {
 	needs_leveldb
 	needs_engine lmdb

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The mariadb plugin with a server of this file; and with private ones.
+# The plugin mariadb with a server for this file, and with private servers.
 # shellcheck disable=SC2154,SC2030,SC2031,SC2016
 load helper
 
@@ -18,7 +18,7 @@ setup_file()
 	PATH=$path start_server
 }
 
-# The pid is in a file, since each test is a process of its own.
+# A file stores the pid, because each test is a separate process.
 start_server()
 {
 	PATH=$PATH:/usr/sbin mariadbd --no-defaults --user="$(id -un)" --datadir="$server/data" \
@@ -49,7 +49,7 @@ executed()
 	sql 'SHOW GLOBAL STATUS LIKE "Com_stmt_execute"' | cut -f2
 }
 
-# mininb with the server.
+# Run mininb with the server.
 on_server()
 {
 	mininb "$@" -d mariadb --servers="unix:$server/s"
@@ -120,7 +120,7 @@ on_server()
 		-e experiments.txt -- --quiet --output=a.json --verify-rate=1
 	equals "$(grep -c '^Number of failed operations: 0$' <<<"$output")" 2
 	contains "$output" 'Experiment description: 4 threads, 0.1 seconds (warmup), 0.4 seconds (experiment)'
-	# Each begins with the rows that the one before left, and no row was lost.
+	# Each run starts with the rows that the previous one left; no row was lost.
 	equals "$(jq -c '[.results[].measured | .rows_before, .rows_after | .how] | unique' a.json)" \
 		'["engine"]'
 	equals "$(jq '.results[0].measured.rows_after == .results[1].measured.rows_before' a.json)" true
@@ -144,7 +144,7 @@ on_server()
 	contains "$stderr" '100 objects have an added edge that contradicts another one'
 }
 
-# That of the default is in the contract's own tests.
+# The contract's own tests use the default isolation.
 @test "the contract holds at the other isolations" {
 	local isolation
 	for isolation in read-committed serializable; do

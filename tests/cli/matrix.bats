@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Every combination of a plan, once, whatever interrupts it.
+# Each combination of a plan runs exactly once, even after interruptions.
 # shellcheck disable=SC2154
 load helper
 
-# A plan of $1 repetitions of two engines; what follows is appended.
+# Write a plan of $1 repetitions of two engines, with the remaining arguments appended.
 plan()
 {
 	{
@@ -86,7 +86,7 @@ names()
 	contains "$output" 'leveldb block_size=16KiB, repetition 1'
 }
 
-# The digests of the keys that each run of $1 put and got.
+# The digests of the keys of each put and get in $1.
 digests()
 {
 	local file

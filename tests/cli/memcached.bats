@@ -24,7 +24,7 @@ teardown()
 	done
 }
 
-# Start a server with the options after $1 and wait until it listens to $1.sock.
+# Start a server with the options after $1, and wait until it listens on $1.sock.
 serve()
 {
 	local name=$1

@@ -47,7 +47,7 @@ member()
 	[[ ! -e nb ]]
 }
 
-# As an administrator delegates one: the user owns the group that the user's processes are in.
+# As delegated by an administrator: the user owns the cgroup of the user's processes.
 @test "a user with a delegated group of version 1 sets a limit in it" {
 	needs_no_sanitizer
 	((EUID == 0)) || skip 'is not root'
@@ -111,7 +111,7 @@ member()
 	needs_engine net
 	mininb 1 load -d net -o engine=memory --records=200000 --vlen=1000 --depth=64 \
 		--memory=64MiB --output=r.json
-	# the kernel sometimes kills the client, too
+	# the kernel sometimes kills the client as well
 	matches "$stderr" 'net: the kernel killed the (server|engine) during load, because it needs more'
 	matches "$(value_of r.json results.0.end)" 'the kernel killed the (server|engine) during load'
 }
@@ -122,7 +122,7 @@ member()
 		--memory=64MiB --output=r.json --quiet
 	local share peak
 	share=$(member harness_bytes) peak=$(member peak_bytes)
-	# a machine charges in batches of some pages for each CPU
+	# the kernel charges memory in batches of some pages for each CPU
 	((peak < share + share / 5 + (1 << 20)))
 	((share < peak + peak / 5 + (1 << 20)))
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# run under mpirun: the ranks of each MPI do one run together.
+# run under mpirun: the ranks execute one run together, with each installed MPI.
 # shellcheck disable=SC2154
 load helper
 
 job='--records=500 --count=4000 --read=50 --update=50 --seed=3'
 
-# The launcher of MPI $1 as an array, with $2 ranks.
+# Set the array `mpirun` to the launcher of MPI $1 with $2 ranks.
 launcher()
 {
 	local name=mpirun.$1
@@ -19,7 +19,7 @@ launcher()
 	fi
 }
 
-# One process as a reference, with $1 threads, and $1 / 2 ranks of 2 threads by MPI $2.
+# Run one process with $1 threads as a reference, and $1 / 2 ranks with 2 threads by MPI $2.
 as_one_process()
 {
 	launcher "$2" $(($1 / 2))
@@ -34,11 +34,11 @@ as_one_process()
 	equals "$(jq '.results | length' r.json)" 1
 	equals "$(jq '.results[0].generators | length' r.json)" $(($1 / 2))
 	equals "$(jq '[.results[0].generators[].ops] | add' r.json)" 4000
-	# each kind of operation as often as in one process, and each one timed
+	# each kind of operation occurs as often as in one process, and each operation is timed
 	equals "$(jq -c '[.results[0].groups[0].operations[] | .ops]' r.json)" \
 		"$(jq -c '[.results[0].groups[0].operations[] | .ops]' whole.json)"
 	equals "$(jq '.results[0].service.count' r.json)" 4000
-	# all clocks are the same one here, so an offset beyond its error is wrong
+	# all ranks use the same clock here, so an offset beyond its error is wrong
 	equals "$(jq '[.results[0].generators[1:][] | .clock_error_ns > 0 and
 		((.clock_offset_ns // 0) | fabs) <= .clock_error_ns] | all' r.json)" true
 	contains "$output" "Generator         : 1/$(($1 / 2)) on "
@@ -62,7 +62,7 @@ as_one_process()
 	equals "$(jq '.results[0].groups[0].rate_ops_s' r.json)" 4000
 }
 
-# Starts a long run of two ranks by MPI $1, until its first partial result has been written.
+# Start a long run of two ranks by MPI $1, and wait for its first partial result.
 start_long()
 {
 	launcher "$1" 2
@@ -78,7 +78,7 @@ start_long()
 	return 1
 }
 
-# The process of rank 1 ($1 rank) or the child in which it runs the engine ($1 child).
+# The process of rank 1 ($1 is `rank`) or its child that runs the engine ($1 is `child`).
 rank_one()
 {
 	local stat process parent wanted=1
@@ -95,7 +95,7 @@ rank_one()
 	done 2>/dev/null
 }
 
-# mpirun ends with a failure; the result is partial and its end matches $1.
+# mpirun must fail. The result is partial, and its end matches $1.
 ends_partial()
 {
 	local status=0
@@ -110,7 +110,7 @@ ends_partial()
 	matches "$(value_of r.json results.0.end)" "$1"
 }
 
-# An engine that dies leaves its rank alive, which reports it.
+# If an engine dies, its rank survives and reports it.
 loses_an_engine()
 {
 	start_long "$1"
@@ -128,7 +128,7 @@ loses_an_engine()
 	loses_an_engine mpich
 }
 
-# The launcher then kills all: what remains is the last partial result.
+# The launcher then kills all ranks. The last partial result remains.
 @test "a rank that dies leaves a partial result with Open MPI" {
 	start_long openmpi
 	kill -KILL "$(rank_one rank)"
@@ -166,7 +166,7 @@ loses_an_engine()
 	PMI_RANK=2 refuses 'PMI_RANK=2 and PMI_SIZE=2 are not a rank' run -d memory
 }
 
-# The script compares the digests itself. It has a network of its own, as each rank has.
+# The script compares the digests itself. It has its own network namespace, as each rank has.
 @test "ranks in network namespaces are one process, with a Redis Cluster and with serve" {
 	((EUID == 0)) || skip 'needs root, for network namespaces'
 	for tool in ip unshare mpirun.mpich redis-server redis-cli jq; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# A plugin is begun from the template: whole, under its own name, or not at all.
+# new-engine copies the template completely, under the new name, or not at all.
 # shellcheck disable=SC2154,SC2016
 load helper
 
@@ -123,7 +123,7 @@ compile()
 	contains "$stderr" 'cannot make foo: No such file'
 }
 
-# With a page more each time: each of the files is once the one that has no room.
+# With one more page each time, so that each file is once the one that does not fit.
 @test "no space left: nothing stays behind" {
 	needs_small_room
 	local pages failed=''

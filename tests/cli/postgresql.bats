@@ -4,7 +4,8 @@
 # shellcheck disable=SC2154,SC2030,SC2031
 load helper
 
-# The server refuses root, so all of it belongs to nobody then, in a directory that is open to all.
+# The server rejects root. So with root, everything belongs to nobody, in a directory that all may
+# enter.
 setup_file()
 {
 	local programs
@@ -31,7 +32,7 @@ as_nobody()
 	(cd / && exec "${by[@]}" "$@")
 }
 
-# The pid is in a file, since each test is a process of its own.
+# A file stores the pid, because each test is a separate process.
 start_server()
 {
 	as_nobody postgres -D "$server/data" -k "$server" -p 5432 -c listen_addresses= \
@@ -63,7 +64,7 @@ sql()
 	psql -qtA -h "$server" -U mininb postgres -c "$1"
 }
 
-# A setting of the server, which takes effect a little later.
+# Change a setting of the server and wait until it takes effect.
 set_to()
 {
 	sql "ALTER SYSTEM SET $1 = $2"
@@ -73,7 +74,7 @@ set_to()
 	done
 }
 
-# mininb with the server, at $address.
+# Run mininb with the server, at $address.
 on_server()
 {
 	address=unix:$server/.s.PGSQL.5432
@@ -93,7 +94,7 @@ on_server()
 }
 
 @test "a private server keeps the data for the next command" {
-	# Not in the test's own directory, through which the server's user may not go.
+	# The server's user cannot enter the test's own directory.
 	mkdir "$server/work"
 	cd "$server/work" || return
 	mininb 0 load -d postgresql -w ycsb-e --set records=500 --depth=16
@@ -158,7 +159,7 @@ on_server()
 	equals "$(sql "SELECT max(id)::numeric - min(id) >= 2^63::numeric FROM mininb.objects")" t
 }
 
-# Transactions that have written since the server was made.
+# The number of transactions that have written since the server was created.
 written()
 {
 	sql "SELECT pg_current_xact_id()"
@@ -179,7 +180,7 @@ written()
 	equals "$(sql 'SELECT count(*) FROM mininb.records')" 640
 }
 
-# That of the default is in the contract's own tests.
+# The contract's own tests use the default isolation.
 @test "the contract holds at the other isolations, and where requests are one transaction" {
 	local isolation
 	for isolation in read-committed serializable; do
@@ -191,7 +192,7 @@ written()
 	contains "$output" ' 0 broken'
 }
 
-# That the server has logged so far: other tests may have met some.
+# The number of lock timeouts in the server's log, because other tests may have caused some.
 lock_timeouts()
 {
 	grep -c 'due to lock timeout' "$BATS_FILE_TMPDIR/log" || true

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Several processes that have one database open.
+# Several processes with one open database.
 # shellcheck disable=SC2154,SC2016
 load helper
 
@@ -25,7 +25,7 @@ run_procs()
 	matches "$(line_of Verified)" '^[0-9]+ records: 0 wrong$'
 	matches "$(line_of 'Read back')" \
 		'^[1-9][0-9]* of these records, after the database was closed and opened again$'
-	# of their own use of CPU and memory nothing is made up
+	# the CPU and memory use of each process is unknown, and not invented
 	equals "$(line_of 'CPU time')" 'not known of several processes'
 	equals "$(line_of Memory)" 'not known of several processes'
 	equals "$(line_of Counters)" 'not known of several processes'
@@ -59,7 +59,7 @@ run_procs()
 	refuses '--procs: 0 is too small; allowed: 1 to 256' run -w ycsb-a -d memory --procs=0
 }
 
-# Start a run of two processes that does not end by itself; $children when both are there.
+# Start a run of two processes that does not end by itself. Sets $children when both exist.
 start_two()
 {
 	start run -w ycsb-a -v 100 -d lmdb --procs=2 --duration=60s "$@"
@@ -89,7 +89,7 @@ are_gone()
 @test "a process that is killed is reported, and ends the others" {
 	load_lmdb
 	touch begun
-	# at `process` LMDB writes by system calls: the file's time shows when it works
+	# at level `process`, LMDB writes with system calls, so the time of the file shows activity
 	start_two --durability=process
 	# a process that is killed before its first operation leaves no report
 	wait_until test nb/lmdb/data.mdb -nt begun

@@ -11,7 +11,7 @@ bdb()
 	mininb "$wanted" "$action" --driver=berkeleydb -w ycsb-a --records=2000 "$@"
 }
 
-# All 2000 records are there and correct.
+# All 2000 records exist and are correct.
 holds_all()
 {
 	bdb 0 run --set update=0 --read=100 --distribution=sequential --count=2000 \
@@ -35,7 +35,7 @@ children_have_records_open()
 	((count == $2))
 }
 
-# Run that does not end by itself, in the background: $pid, out, err.
+# Start a run that does not end by itself: $pid, out, err.
 begin_endless()
 {
 	start run --driver=berkeleydb -w ycsb-a --records=2000 --duration=1h "$@"
@@ -50,7 +50,7 @@ begin_endless()
 	matches "$output" '6 threads, closed loop, 20000 operations'
 	matches "$output" 'Verified +: [1-9][0-9]* records: 0 wrong'
 	equals "$stderr" ''
-	# the last has removed what only a shared one needs
+	# the last process has removed the files that only sharing needs
 	equals "$(compgen -G 'nb/berkeleydb/__db.*' || true)" ''
 	holds_all
 	bdb 0 run --threads=2 --count=20000
@@ -84,7 +84,8 @@ begin_endless()
 	[[ ! -e nowhere/berkeleydb/shared.lock ]]
 }
 
-# By another path mininb does not see its lock on the marker, so the engine itself must find out.
+# With another path, mininb does not see its own lock on the marker. The engine must detect the
+# conflict.
 by_another_path()
 {
 	mkdir -p beside
@@ -113,7 +114,7 @@ by_another_path()
 	holds_all
 }
 
-# kill one of three while they run, and look for all records by a run with $@
+# Kill one of three processes during a run, then check all records in a run with the options $@.
 loses_nothing()
 {
 	local children

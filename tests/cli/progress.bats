@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The line that rewrites itself: only where somebody looks.
+# The progress line: only on a terminal.
 # shellcheck disable=SC2154,SC2030,SC2031
 load helper
 
-# Run the command on a terminal of its own; $output is all that it wrote there.
+# Run the command on its own terminal. $output is everything that it wrote there.
 on_terminal()
 {
 	command -v script >/dev/null || skip 'script (util-linux) is not installed'
@@ -45,16 +45,16 @@ on_terminal()
 	echo "seconds shown: $seconds"
 	[[ $(sort -u <<<"$seconds" | wc -l) -ge 2 ]]
 	equals "$seconds" "$(sort -n -u <<<"$seconds")" # forwards, and each but once
-	# Cleared before the report, and not drawn into it.
+	# Cleared before the report, and not mixed into it.
 	matches "$output" $'\r'' +'$'\r''Action: put'
 	lacks "${output#*Action: put}" 'settle  '
 }
 
-# The bars of a sparkline, U+2581 to U+2588, as the bytes that they are.
+# The bars of a sparkline, U+2581 to U+2588, as bytes.
 bars=$'(\xe2\x96[\x81-\x88])+'
 full=$'\xe2\x96\x88'
 
-# The command on a terminal of so many columns; $shown is what it showed of its run.
+# Run the command on a terminal with $1 columns. $shown is the progress of its run.
 show_run()
 {
 	command -v script >/dev/null || skip 'script (util-linux) is not installed'
@@ -78,7 +78,7 @@ show_run()
 
 @test "a narrow terminal omits the least important parts, and no line wraps" {
 	LC_ALL=C.UTF-8 show_run 28 -w ycsb-c --duration=1.2s
-	# with room for the number of operations while it is small
+	# a small number of operations also fits
 	matches "$shown" ':([0-9]+  )?[0-9]+/s  [0-9]+ s left'
 	lacks "$shown" 'p50'
 	lacks "$shown" "$full"
@@ -88,7 +88,7 @@ show_run()
 @test "a terminal that is too narrow for all bars shows the last ones" {
 	LC_ALL=C.UTF-8 show_run 54 -w ycsb-c --rate=1000 --duration=2s
 	matches "$shown" "$bars"
-	# Three bars, and the gap before them, fit in 53 columns beside a line of 48.
+	# Three bars, with the gap before them, fit into 53 columns beside a line of 48.
 	LC_ALL=C awk -v bar=$'\xe2\x96' 'index($0, bar) { seen = 1; next }
 		seen && length($0) + length("run  ") - 1 <= 48 { print "no bars: " $0; exit 1 }
 		' <<<"$shown"

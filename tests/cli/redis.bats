@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-# A cluster has ports, and a short name fits into the address of a Unix socket.
+# A cluster needs ports. A short directory name fits into the address of a Unix socket.
 setup()
 {
 	: "${MININB:?}"
@@ -25,7 +25,7 @@ teardown()
 	done
 }
 
-# Start a server with the settings after $1 and wait until it listens to $1.sock.
+# Start a server with the settings after $1, and wait until it listens on $1.sock.
 serve()
 {
 	local name=$1
@@ -45,7 +45,7 @@ cli()
 	redis-cli -s "$PWD/$1.sock" "${@:2}"
 }
 
-# Options that name servers, and accept one without an append-only file.
+# Set $at to the options that name the servers and permit a server without an append-only file.
 on()
 {
 	local list='' name
@@ -237,7 +237,7 @@ on()
 	contains "$output" ': 0 wrong'
 }
 
-# Ports below 55536 that are free, and those of the bus 10000 above them: $1 of them in $ports.
+# Set $ports to $1 free ports below 55536 whose bus ports, 10000 above, are free as well.
 free_ports()
 {
 	mapfile -t ports < <(python3 -c 'import random, socket, sys
@@ -259,7 +259,8 @@ node()
 	redis-cli -p "$1" "${@:2}"
 }
 
-# Three nodes at ports[0..2] are a cluster; one at ports[3] is alone. Options in $at.
+# Start a cluster of three nodes at ports[0..2] and a single node at ports[3]. Sets $at to the
+# options.
 cluster()
 {
 	command -v redis-cli >/dev/null || skip 'redis-cli is not installed'
@@ -296,7 +297,7 @@ commands_of()
 	node "$1" INFO stats | sed -n 's/^total_commands_processed:\([0-9]*\).*/\1/p'
 }
 
-# With a rate, since nodes that are busy take long to move slots.
+# With a rate, because busy nodes move slots slowly.
 @test "slots that move during a run, also to a node that joins, lose nothing" {
 	cluster
 	mininb 0 load "${at[@]}" -w ycsb-a -v 100 --records=20000 --depth=64
@@ -346,7 +347,7 @@ commands_of()
 	ends_with 0
 }
 
-# All keys have one tag: multi-key reads and writes meet a slot of which a part has moved.
+# All keys have the same tag. Multi-key reads and writes meet a slot that has moved in part.
 @test "transactions in a slot that moves key by key are whole and all done" {
 	cluster
 	local job=("${at[@]}" --workload=./job.ini -v 100) slot from to keys

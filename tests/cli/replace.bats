@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# No file is lost that mininb did not make.
+# mininb overwrites no file that it did not make.
 # shellcheck disable=SC2154
 load helper
 
-# The action with that file refuses to touch it, before it does anything.
+# The action rejects this file before it does anything, and does not touch it.
 keeps()
 {
 	local file=$1

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Traces: recorded, and done again.
+# Traces: recorded and replayed.
 # shellcheck disable=SC2154,SC2016
 load helper
 
-# load.trace and run.trace of ycsb-a.
+# Write load.trace and run.trace of ycsb-a.
 make_traces()
 {
 	mininb 0 convert --from=workload:ycsb-a --phase=load --to=load.trace -v 100

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 load helper
 
-# A run of 3000 puts with a result file $1 and more options; its text is in $1.txt.
+# Run 3000 puts with a result file $1 and more options. The text report is in $1.txt.
 put_into()
 {
 	local file=$1
@@ -14,7 +14,7 @@ put_into()
 	printf '%s\n' "$output" >"$file.txt"
 }
 
-# Run mininb "$@", which exits with $1: report prints the result file r.json as the run did.
+# Run mininb "$@", which exits with $1. report must print the result file r.json as the run did.
 prints_again()
 {
 	local printed
@@ -52,7 +52,7 @@ prints_again()
 	mininb 0 report r.json r.json
 	equals "$(grep -c '^Capacity: ' <<<"$output")" 4
 	equals "$(grep -c 'Stream digest' <<<"$output")" 4
-	# a search in which no rate held
+	# a search in which no rate satisfied the limit
 	prints_again 4 run "${job[@]}" --driver=memory,null --duration=2ms --slo='max<1ns'
 }
 
@@ -66,7 +66,7 @@ prints_again()
 	equals "$(value_of y.json results.1.driver)" null
 }
 
-# The document of mininb alone, which "$@" writes to its standard output.
+# Only mininb's document from the standard output of "$@".
 prints_one_result()
 {
 	mininb 0 "$@"
@@ -193,7 +193,7 @@ prints_one_result()
 	equals "$(line_of 'Stream digest')" "$digest"
 	contains "$output" $'\nVal Len: 37\n'
 	[[ -s elsewhere/again.json ]]
-	# files of then are those of its directory, what is named now of the present one
+	# file names in the old command refer to its directory, new ones to the current directory
 	run -0 bash -c 'cd elsewhere && "$1" rerun ../a.json --output=here.json' - "$MININB"
 	[[ -s elsewhere/here.json && ! -e here.json ]]
 	equals "$(sed -n 's/^Stream digest *: //p' a.json.txt)" "$digest"
@@ -241,7 +241,7 @@ PY
 	mininb 4 put -c 3000 --driver=memory --strict --quiet
 	contains "$stderr" 'strict: closed-loop: '
 	matches "$output" '^Action: put'
-	# all that there are: of what else the machine does, each run has notes of its own
+	# all notes, except those on other activity of the machine, which differ between runs
 	mininb 0 explain
 	local names
 	names=$(sed -n '/^closed-loop /,/^not-steady /s/ .*//p' <<<"$output" | paste -sd ,)
@@ -273,7 +273,7 @@ PY
 	matches "$output" '^p99 us'
 	refuses "unknown figure 'Setled throughput', did you mean 'Settled throughput'" \
 		explain 'Setled throughput'
-	# in a word of three letters one wrong letter is too much
+	# in a word of three letters, one wrong letter is too many
 	refuses "unknown figure 'foo'; mininb explain lists them" explain foo
 }
 

@@ -44,13 +44,13 @@ is_partial()
 	ends_with 1
 	contains "$stderr" 'mininb: keys.bin: was cut short, or cannot be read, while it was in use'
 	is_partial
-	# the database was closed in order, and has what was put before
+	# the database was closed in order and contains the finished puts
 	mininb 0 keys -c 500k
 	mininb 0 get -c "$((done_count - 100))" -v 1000
 }
 
 @test "a trace that is cut short during a replay is reported" {
-	# the reader is some 2000 operations ahead
+	# the reader is about 2000 operations ahead
 	mininb 0 convert --from=workload:ycsb-a --records=100k --phase=load --to=t.trace
 	start replay -d memory --load=t.trace --rate=10k --interval=20ms
 	wait_until grep -qs '[0-9]' out
@@ -60,13 +60,13 @@ is_partial()
 	contains "$output" Partial
 }
 
-# It has a file open that is none of those that it was started with.
+# The process has opened a file in this directory other than out, err and keys.bin.
 has_begun_file()
 {
 	readlink /proc/"$pid"/fd/* 2>/dev/null | grep -vE '/(out|err|keys\.bin)$' | grep -q "^$PWD/"
 }
 
-# Kill mininb "$@" while it writes $file anew.
+# Kill mininb "$@" while it rewrites $file.
 killed_while_writing()
 {
 	cp "$file" before
@@ -154,12 +154,12 @@ killed_while_writing()
 		-i ../keys.bin
 	contains "$stderr" 'No space left'
 	contains "$stderr" 'mininb: '
-	# what came before is told
+	# the finished operations are reported
 	contains "$output" 'Action: put'
 	contains "$output" Partial
 }
 
-# Updates or inserts that grow beyond the room, on engine $1 with the operations $2.
+# Updates or inserts $2 on engine $1 that exceed the room.
 full_in_the_middle()
 {
 	run -1 --separate-stderr in_small_room sh -c '

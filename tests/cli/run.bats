@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154
 load helper
 
-# The report in $output of action $1 with $2 operations.
+# $output must contain the report of action $1 with $2 operations.
 check_report()
 {
 	local action=$1 count=$2
@@ -12,7 +12,7 @@ check_report()
 	contains "$output" "Count: $count"
 	equals "$(grep -c '^Histogram:$' <<<"$output")" 1
 	equals "$(grep -cxF -- "$(printf -- '-%.0s' {1..50})" <<<"$output")" 2
-	# between the two rules stand rows of this form and nothing else
+	# between the two rules, only rows of this form are allowed
 	local rows
 	rows=$(awk '/^-+$/ { inside = !inside; next } inside' <<<"$output")
 	[[ -n $rows ]]
@@ -29,7 +29,7 @@ check_report()
 	matches "$output" $'\n''Avg throughput +: +[0-9]+ ops/sec'
 }
 
-# The classic run of driver $1: all records must be there later.
+# The classic run of driver $1. All records must exist later.
 classic_run()
 {
 	local driver=$1
@@ -81,7 +81,7 @@ classic_run()
 	contains "$stderr" '(wrong size 100, of another key 0, corrupt 0, stale 0); --vlen must be that of put'
 	check_report get 100
 	mininb 3 get -c 100 -v 99 --verify-rate=1
-	# of another seed and ratio it is still the key's
+	# with another seed and ratio, a value still belongs to its key
 	mininb 0 put -c 50 -v 100 --seed 2 --value-ratio=1
 	mininb 0 get -c 100 -v 100 --verify-rate=1
 }

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154
 load helper
 
-# Run the script, which must exit with $1; $output is its stdout, $stderr its stderr.
+# Run the script, which must exit with $1. $output is its stdout, $stderr its stderr.
 script()
 {
 	local status_wanted=$1

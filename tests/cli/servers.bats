@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154 # output and stderr are set by run
-# Engines that are clients, and servers that run already. server.py is one.
+# Engines that are clients, and running servers. server.py is one.
 
 bats_require_minimum_version 1.5.0
 
@@ -25,7 +25,7 @@ teardown()
 	done
 }
 
-# A server at each address, unix:PATH, ready.
+# Start a server at each address unix:PATH, and wait until it is ready.
 serve()
 {
 	local address

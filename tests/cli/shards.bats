@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Parts of one run by several processes that begin together, merged into one result.
+# Parts of one run by several processes that start together, merged into one result.
 # shellcheck disable=SC2154
 load helper
 
 job='--records=500 --count=4000 --read=50 --update=50 --seed=3'
 
-# Shard $1 into the file $2, with the options after these.
+# Run shard $1 with the result file $2 and the remaining options.
 shard()
 {
 	# shellcheck disable=SC2086
@@ -32,7 +32,7 @@ print(*[note["id"] for note in json.load(open(sys.argv[1]))["results"][0]["notes
 	equals "$(jq '[.results[0].generators[].ops] | add' all.json)" 4000
 }
 
-# Decodes HdrHistogram's V2 format by itself, and adds the counts of all places.
+# Decodes HdrHistogram's V2 format independently, and adds the counts of all indices.
 @test "each merged histogram is the sum of those of the shards, place by place" {
 	shard 0/3 0.json
 	shard 1/3 1.json --threads=2
@@ -102,7 +102,7 @@ print(*[note["id"] for note in json.load(open(sys.argv[1]))["results"][0]["notes
 	local i begun
 	for i in 0 1; do
 		begun=$(value_of $i.json results.0.measured.begun_at_ns)
-		# not before it, and after it as late as a busy machine may be
+		# not earlier, but possibly later on a busy machine
 		((begun >= start * 1000000000 - 1000000))
 		((begun < (start + 10) * 1000000000))
 	done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Where operations come from, and what an insert calls.
+# Sources of operations, and the verb that executes an insert.
 # shellcheck disable=SC2154
 load helper
 
@@ -29,7 +29,7 @@ load helper
 	mininb 0 "${insert[@]}" --insert-verb=insert --output=first.json
 	equals "$(jq '.results[0].groups[0].operations[0].answers.exists' first.json)" null
 	equals "$(jq -r '.results[0].groups[0].insert_verb' first.json)" insert
-	# put replaces what is there; insert finds it, which is wrong of new records
+	# put replaces existing records; insert returns NB_EXISTS, which is an error for new records
 	mininb 0 "${insert[@]}" --output=put.json
 	equals "$(jq '.results[0].groups[0] | has("insert_verb")' put.json)" false
 	mininb 3 "${insert[@]}" --insert-verb=insert --output=again.json
@@ -46,7 +46,7 @@ load helper
 	array=(replay --driver=lmdb --path=nb --format=u64 --array --verify-rate=1)
 	mininb 0 "${array[@]}" --load=load.u64 --fresh --threads=2
 	contains "$output" 'load.u64, an array of 1000 keys'
-	# its keys are those that a reader makes of the same file
+	# the array gives the same keys as a reader of the same file
 	mininb 0 replay --driver=lmdb --path=nb --format=u64 --trace=load.u64 --verify-rate=1
 	contains "$output" 'Verified          : 1000 records: 0 wrong'
 	mininb 3 replay --driver=lmdb --path=nb --format=u64 --trace=load.u64 --array \
@@ -97,7 +97,7 @@ load helper
 	contains "$output" "uniform keys of the thread's own slice"
 	mininb 2 compare 1.json 3.json
 	contains "$output$stderr" 'differing stream of operations'
-	# two processes of two threads have the slices of four threads
+	# two processes with two threads have the slices of four threads
 	update=(--update=1 --batch=1 --distribution=latest --count=20000)
 	mininb 0 load --driver=lmdb --path=nb --records=1000 --fresh
 	mininb 0 "${private[@]}" "${update[@]}" --threads=2 --procs=2 --output=procs.json
@@ -125,7 +125,7 @@ load helper
 @test "shards of a stream do all of it, each operation once" {
 	words=(--records=1000 --key-format=text --read=60 --update=20 --delete=20 --verify-rate=1)
 	parts=()
-	# those that the loops divide in shares, and those that they do not
+	# sources that the loops divide into shares, and others
 	for mix in --count=20000 '--update=0 --delete=0 --count=999 --distribution=sequential'; do
 		read -ra mix <<<"$mix"
 		stream=("${words[@]}" "${mix[@]}")
@@ -141,12 +141,12 @@ load helper
 			parts+=("$(jq .results[0].digest "$name.json")")
 		done
 		equals "$(sort whole.csv | md5sum)" "$(sort -- [012].csv | md5sum)"
-		# without a record, the same number of operations
+		# without --record, the same operations
 		mininb 0 run --driver=lmdb --path=1 "${stream[@]}" --threads=2 --shard=1/3 \
 			--allow-missing --output=again.json
 		equals "$(jq .results[0].digest again.json)" "$(jq .results[0].digest 1.json)"
 	done
-	# the digest is of the stream, of which a shard is a part
+	# the digest identifies the whole stream, of which a shard is a part
 	equals "$(printf '%s\n' "${parts[@]}" | sort -u | wc -l)" 2
 	contains "$output" '1/3: this part of the operations'
 	equals "$(jq -r '.results[0].job.shard' 2.json)" 2/3
@@ -206,7 +206,7 @@ load helper
 		equals "$(jq '.results[0].groups[1].findings.verdicts | keys' -c out.json)" '["good"]'
 		matches "$output" 'keys of the [0-9]+ puts of puts'
 	done
-	# with a count the stream is the same each time, and so is the digest
+	# with a count, the stream and its digest are the same each time
 	count=(run --workload=./again.ini --driver=memory --path=nb --puts.duration=0s --puts.count=777)
 	mininb 0 "${count[@]}" --output=one.json
 	mininb 0 "${count[@]}" --threads=1 --output=other.json

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Stored result files, which users have too, can be repeated: the same operations once more.
-# The engine is one that every build has. What report and compare print: tests/golden.
+# Stored result files, like those of users, can be repeated with the same operations. Every build
+# has the engine in them. tests/golden tests the output of report and compare.
 # shellcheck disable=SC2154
 load helper
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Latency over throughput, and the highest rate that holds a limit.
+# Latency over throughput, and the highest rate that satisfies a limit.
 # shellcheck disable=SC2154,SC2016
 load helper
 
@@ -12,14 +12,14 @@ sweep()
 @test "a sweep measures the capacity, then shares of it" {
 	sweep --sweep
 	equals "$stderr" ''
-	# the report is that of the capacity
+	# the report shows the capacity
 	contains "$output" '1 thread, closed loop, '
 	matches "$output" $'\nCapacity: [0-9]+ ops/s, closed loop\n'
 	matches "$output" $'\nload +offered/s +achieved/s +p50 '
 	local shares
 	shares=$(grep -oE '^ *[0-9]+%' <<<"$output" | tr -dc '0-9\n' | tr '\n' ' ')
 	equals "$shares" '10 20 30 40 50 60 70 80 90 95 '
-	# offered rates are those shares
+	# the offered rates are the requested shares
 	awk '/^Capacity:/ { capacity = $2 }
 		/^ *[0-9]+% / { wanted = capacity * $1 / 100
 			if ($2 < wanted - 1 || $2 > wanted + 1) exit 1 }' <<<"$output"
@@ -39,7 +39,7 @@ sweep()
 }
 
 @test "by count, a low rate would take for ever, so it is a time" {
-	# 1000 operations of the workload, at a tenth of which nothing can be said
+	# the workload has 1000 operations, and a tenth of them is too few for a verdict
 	mininb 0 run -w ycsb-b -d null -v 100 --sweep --run.duration=30ms
 	(($(ops_of all) > 1000))
 }

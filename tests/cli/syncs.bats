@@ -1,18 +1,18 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# How often an engine has synced, and what it claims without.
+# The number of syncs of an engine, and claims of durability without them.
 # shellcheck disable=SC2154,SC2016
 load helper
 
-# Put 40 keys at commit by the engine $2 with the options $3...; exit status $1.
+# Put 40 keys at level commit with engine $2 and options $3...; exit status $1.
 put_40()
 {
 	mininb 0 keys -c 40
-	# the plugins that were made for this keep their records in memory alone
+	# the plugins for this test keep their records only in memory
 	mininb "$1" put -c 40 -d "$2" --durability=commit --verify-rate=0 "${@:3}"
 }
 
-# As they are counted where nothing stands before mininb.
+# Counted where no library precedes mininb's functions.
 needs_counts()
 {
 	put_40 0 "$(plugin syncs_never)"
@@ -76,10 +76,10 @@ needs_counts()
 	matches "$(line_of Syncs)" '^4[0-9] fdatasync, 1(\.[0-9]*)? per write'
 	strace -f -qq -e trace=fdatasync -o trace true 2>/dev/null || skip 'no strace'
 	rm -r nb
-	# What looks for leaks cannot do so under strace.
+	# A leak checker cannot run under strace.
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 run -0 --separate-stderr strace -f -qq -e trace=fdatasync -o trace \
 		"$MININB" put -c 40 -d leveldb --durability=commit --output=traced.json
-	# with those of opening, which are a few
+	# includes the few syncs of open
 	local counted traced
 	counted=$(grep -o '"fdatasync_calls": *[0-9]*' traced.json | head -2 |
 		awk '{ sub(/.*: */, ""); sum += $0 } END { print sum }')

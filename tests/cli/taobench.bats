@@ -19,14 +19,14 @@ stepper=$MININB_TEST_PLUGINS/stepper.so
 		--threads=3 --verify-rate=1 --output=a.json
 	matches "$output" 'Transactions +: serializable'
 	contains "$output" 'tao-read-txn-257-1024'
-	# The classes of read transactions, and all of them.
+	# The classes of read transactions, and their sum.
 	local all
 	all=$(jq '[.results[0].groups[0].operations[] | select(.operation | startswith("tao-read-txn"))
 		| .ops] | add' a.json)
 	matches "$output" "tao-read-txn +service +$all "
-	# Names of the file that decide nothing are printed once.
+	# Unused names in the file are printed once.
 	equals "$(grep -c 'does not use these names, .*read_operation_latency.*read_tiers' <<<"$stderr")" 1
-	# 20,000 operations add 0.0416 objects each, by the mix of the file
+	# by the mix of the file, 20,000 operations add 0.0416 objects each
 	local before after
 	before=$(jq .results[0].measured.rows_before.objects a.json)
 	after=$(jq .results[0].measured.rows_after.objects a.json)
@@ -61,7 +61,8 @@ stepper=$MININB_TEST_PLUGINS/stepper.so
 	mininb 0 run -w taobench-a -d memory --edges=2000 --duration=0s --warmup=0 -c 5000 \
 		--edge-range=scan --degree=uniform:1..20 --verify-rate=1 --output=a.json
 	matches "$output" 'scan +service +1[0-9]{3} '
-	# Of objects with more edges more are read: the mean is above that of the degrees, 10.5.
+	# Objects with more edges are read more often, so the mean exceeds that of the degrees,
+	# 10.5.
 	local scan='.results[0].groups[0].operations[] | select(.operation == "scan")'
 	equals "$(jq "$scan | .records > 10 * .ops and .records < 20 * .ops" a.json)" true
 }
@@ -74,7 +75,7 @@ stepper=$MININB_TEST_PLUGINS/stepper.so
 	equals "$(jq '.results | length' a.json)" 2
 	equals "$(jq -c '[.results[].groups[0].threads]' a.json)" '[1,3]'
 	equals "$(jq '.results[0].measured.rows_after == .results[1].measured.rows_before' a.json)" true
-	# The lines of the original, in its order.
+	# The lines of the original program, in its order.
 	local number='[0-9.e+]+' kinds=''
 	for kind in INSERT READ UPDATE READTRANSACTION WRITETRANSACTION WRITE; do
 		kinds+=" \[$kind: Count=[0-9]+ Max=[0-9]+\.[0-9]{2} Min=[0-9]+\.[0-9]{2} Avg=[0-9]+\.[0-9]{2}\]"
@@ -104,7 +105,7 @@ Total edges read: 1100'
 		'[1100,3,null,null]'
 	run -0 --separate-stderr "$MININB" report a.json
 	matches "$output" 'Batch read +: 1100 edges in .*; 3 pages of 500 keys'
-	# Edges that the run has added are read as well.
+	# Edges that the run has added are also read.
 	local edges
 	edges=$(jq .results[1].measured.rows_after.edges a.json)
 	mininb 0 run -w taobench-a -d lmdb --edges=1100 --epoch=2 --batch-read=yes --duration=0s \
@@ -117,7 +118,7 @@ Total edges read: 1100'
 }
 
 @test "a status line has the kinds of operations; without a write the minimum is the largest double" {
-	# The last line is printed at the end, and has operations however slow the machine is.
+	# The last line is printed at the end, and reports operations even on a slow machine.
 	mininb 0 run -w taobench-o -d memory --edges=100 --warmup=0 --duration=1s --interval=0.2s \
 		--threads=1 --format=taobench
 	local number='[0-9]+\.[0-9]{2}'
@@ -166,7 +167,7 @@ Total edges read: 1100'
 	contains "$stderr" 'prefix-empty needs ordered scans, which stepper does not have'
 }
 
-# Its buffers are small: a graph of a file of its own.
+# The stepper has small buffers, so its graph comes from a separate file.
 small_graph()
 {
 	sed -e '/"read_txn_sizes"/c {"name": "read_txn_sizes", "values": [2,3], "weights": [1,1]}' \

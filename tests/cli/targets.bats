@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154 # output and stderr are set by run
-# Private servers: started, awaited, watched and stopped. server.py is one.
+# Private servers: started, awaited, measured and stopped. server.py is one.
 
 bats_require_minimum_version 1.5.0
 
@@ -17,7 +17,7 @@ setup()
 	pid=
 }
 
-# No server is left that was started below this directory.
+# No server that was started in this directory still runs.
 nobody_is_left()
 {
 	for _ in {1..500}; do
@@ -28,7 +28,7 @@ nobody_is_left()
 	return 1
 }
 
-# A job of few operations, with the lines of standard input in its section [target].
+# Write a job of few operations, with standard input as its section [target].
 job()
 {
 	printf '[workload]\nrecords = 100\nvalue-size = 10\n[target]\n' >job.ini
@@ -47,7 +47,7 @@ job()
 }
 
 @test "what servers use is apart from what the client uses, with that of their children" {
-	# Two loops that never sleep, beside two servers that answer once in 10 ms.
+	# Two busy loops beside two servers that answer every 10 ms.
 	job 100 <<-END
 		count = 2
 		command = sh -c "timeout 30 sh -c 'while :; do :; done' & exec $MININB_TEST_SERVER unix:{socket}"
@@ -56,7 +56,7 @@ job()
 	matches "$output" $'\nServer CPU/op *: [0-9.]+[um]s\nServer memory *: [0-9.]+MiB\n'
 	jq -e '..|objects|.server//empty|.servers == 2 and .cpu_ns > 0 and .resident_bytes > 1e6' result.json
 	jq -e '[..|objects|select(.usage_ns?)][0]|.server.cpu_ns > 0.05 * .usage_ns' result.json
-	# Over time, too. Samples end with the phase, as the sum does, or a little before.
+	# The series, too. Its samples end with the phase, like the sum, or slightly earlier.
 	jq -e '[..|objects|select(.usage_ns?)][0] | .server.cpu_ns as $all |
 		[.series.samples[].server] | length > 1 and all(.servers == 2) and
 		all(.resident_bytes > 1e6) and ([.[].cpu_ns] | add) <= 1.1 * $all' result.json
@@ -87,7 +87,7 @@ job()
 
 @test "what a run loads for itself has many requests in flight" {
 	mininb 0 run -d net -w ycsb-c --set records=6400 -c 64
-	# Each batch that the server has read is counted; one by one there would be 6400.
+	# The server counts the batches that it reads. One by one, there would be 6400.
 	awk '$1 == "put" { puts = $2 } $1 == "batches" { batches = $2 }
 		END { exit !(puts == 6400 && batches > 0 && batches < 4000) }' nb/logs/server/latest/net.log
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Many workers on the engines of our own, with all that looks on from threads of its own
-# at work beside them. What the thread sanitizer sees of them counts most.
+# Many workers on our own engines, while all observing threads run. Most important are the reports
+# of the thread sanitizer.
 # shellcheck disable=SC2154,SC2016
 load helper
 
-# Few records for many threads, and looks at short intervals. The options follow.
+# Run many threads on few records, with short intervals between samples, and with the options $@.
 crowd()
 {
 	mininb 0 run -w ycsb-a -v 100 --records=500 --threads=12 --count=12000 \
@@ -42,7 +42,7 @@ load_records()
 	matches "$(line_of Verified)" '^[0-9]+ records: 0 wrong$'
 }
 
-# Run "$@" where /sys and /proc name one network interface, with the interrupt 77, which is a file.
+# Run "$@" with a /sys and /proc that have one network interface. Its interrupt 77 is a plain file.
 with_interface()
 {
 	mkdir -p net/eth7/device/msi_irqs irq/77

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154
 load helper
 
-# Run mininb "$@" on an engine that blocks in its 31st put, and end it by signal $1; it must exit
+# Run mininb "$@" on an engine that blocks in its 31st put, and end it with signal $1. It must exit
 # with $2.
 ended_by()
 {
@@ -32,7 +32,7 @@ setup_keeper()
 	contains "$stderr" '--force'
 	lacks "$stderr" missing
 	equals "$output" ''
-	# also of fewer records, since the database was not closed
+	# also with fewer records, because the database was not closed
 	mininb 1 run -w ycsb-c -d "$keeper" --records=10 -c 100
 	contains "$stderr" "$part"
 	mininb 3 run -w ycsb-c -d "$keeper" --records=100 -c 1000 --verify-rate=1 --force

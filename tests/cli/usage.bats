@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Wrong words: one line with the option, the error and the allowed values.
+# Wrong arguments: one line with the option, the error and the allowed values.
 # shellcheck disable=SC2154
 load helper
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Engines in turn, on fresh data, compared.
+# Engines take turns on fresh data and are compared.
 # shellcheck disable=SC2154
 load helper
 
-# The rounds of all runs of the result file v.json, in their order.
+# The rounds of all runs in the result file v.json, in order.
 rounds()
 {
 	python3 -c 'import json
@@ -14,7 +14,7 @@ print(*[run["block"] for run in json.load(open("v.json"))["results"]])'
 @test "each engine has its puts and gets, and a verdict" {
 	mininb 0 vs -d memory,null -c 2000 --runs=4 --durability=none --output=v.json
 	equals "$stderr" ''
-	# in throughput as well, unless one of the short runs lost its processor for a moment
+	# in throughput as well, unless one of the short runs lost its CPU for a moment
 	matches "$output" '^put: null is [0-9.]+ times faster than memory (in throughput|at p50)'
 	matches "$output" $'\nget: null is [0-9.]+ times faster'
 	contains "$output" 'put: null (4 runs) against memory (4 runs), service times'
@@ -54,7 +54,7 @@ print(*[run["block"] for run in json.load(open("v.json"))["results"]])'
 	equals "$stderr" ''
 }
 
-# Of each run its label, in the order of the command line.
+# The label of each run, in the order of the command line.
 contestants()
 {
 	python3 -c 'import json
@@ -72,7 +72,7 @@ print(*dict.fromkeys((run["contestant"], run["name"]) for run in runs))'
 		mininb 0 compare v.json
 		equals "$output" "$printed"
 	done
-	# and at least one of them began with the other
+	# at least one of them started with the other engine
 	mininb 0 vs -d null,memory -c 500 --runs=4 --durability=none --confidence=0.9 \
 		--output=v.json
 	printed=$output
@@ -157,7 +157,7 @@ print({run["workload"]["key_bytes"] for run in json.load(open("v.json"))["result
 @test "an interrupted vs compares the finished rounds" {
 	start vs -d memory,null -c 3000 --precision=0.001% --budget=1m --output=v.json
 	[[ -e /proc/$pid/task/$pid/children ]] || skip 'this kernel does not list children'
-	# Each run is some processes of its own, and a round has fewer than there are awaited.
+	# Each run starts some processes, and a round has fewer than this loop waits for.
 	local seen=' ' count=0
 	has_done_rounds()
 	{

@@ -7,7 +7,7 @@ load helper
 presets='deleterandom fillrandom fillseq fptree-220w graph-read overwrite readrandom readrandomwriterandom
 	readseq readwhilewriting seekrandom transfer ycsb-a ycsb-b ycsb-c ycsb-d ycsb-e ycsb-f'
 
-# The line "key = value" of $output, behind the line [$1].
+# The value of key $2 in section [$1] of $output.
 value_of()
 {
 	awk -v section="[$1]" -v key="$2" '

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What dies in a replay is told, and can be had again by what is told: test-replay.sh REPLAY_TOY
+# The replay names the mutation that crashed, and its message reproduces the crash: test-replay.sh
+# REPLAY_TOY
 set -eu
 
 replay=$1

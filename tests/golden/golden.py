@@ -32,7 +32,7 @@ UNUSUAL = {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8", "TZ": "Asia/Kathmandu
 
 DIFF_LINES = 60  # of each file, printed
 
-# Large formats are written for a few results which together have every section.
+# Large formats are written for a few results, which together contain every section.
 SOME = {
     "html": ["crashed", "groups", "put-engines", "rate", "sweep", "vs"],
     "hgrm": ["put", "rate"],
@@ -42,7 +42,7 @@ SOME = {
     "sofaster": ["batches", "crashed", "interrupted", "put", "run-c", "rate"],
 }
 
-# OUT is a directory of the test; the files that the command writes there are compared, too.
+# OUT is a directory of the test. The files that the command writes there are compared as well.
 OTHERS = {
     "crash.refused": "report crash.json",
     "put.fold": "report --fold put.json",
@@ -89,21 +89,21 @@ def checksum(match):
 def reduced(text):
     """Leave out what may change without a change to the report."""
     text = re.sub(r"HISTFA[A-Za-z0-9+/]+=*", checksum, text)
-    # The version of the mininb that writes: in JSON, a notebook, a log, a page.
+    # The version of mininb that writes: in JSON, a notebook, a log, a page.
     text = re.sub(r'^( "mininb": )".*"', r"\1VERSION", text, flags=re.M)
     text = re.sub(r'^(      "mininb": )".*"', r"\1VERSION", text, flags=re.M)
     text = re.sub(r"(#\[Logged with mininb )[^]]*", r"\1VERSION", text)
     text = re.sub(r"(<footer><p>Made by mininb )[0-9.]*[0-9]", r"\1VERSION", text)
-    # The stored results are older than the weight of notes, which follows from the note's id.
+    # The stored results are older than the weights of notes, which follow from the notes' ids.
     text = re.sub(r'("id": "[a-z-]*"), "weight": "(serious|usual)"', r"\1", text)
-    # The page's styles and scripts. Its results and its text report are those of json and text,
-    # which test_page.c checks.
+    # The page's styles and scripts. test_page.c checks that its results and its text report are
+    # those of json and text.
     text = re.sub(r"<(style|script)>.*?</\1>|<!--.*?-->", "", text, flags=re.S)
     return re.sub(r'(id="results">|<noscript><pre>).*?(?=</script>|</pre>)', r"\1", text, flags=re.S)
 
 
 def read(path):
-    # Not read_text(), which would take \r\n for \n.
+    # Not read_text(), which would convert \r\n to \n.
     return path.read_bytes().decode() if path.exists() else ""
 
 

@@ -12,7 +12,7 @@ import unittest
 from server import PATIENCE_S, Server
 
 os.environ['FI_PROVIDER'] = 'tcp'
-# libfabric 1.17 keeps what it has of a connection that did not come about.
+# libfabric 1.17 leaks the memory of a connection that was not established.
 LEAKS = tempfile.NamedTemporaryFile('w', suffix='.lsan')
 LEAKS.write('leak:libfabric.so\n')
 LEAKS.flush()

@@ -11,7 +11,7 @@ import unittest
 
 from server import Server, command, has_engine, receive, receive_all
 
-# What is sent and what must come back, in this order, on an empty database.
+# Sent bytes and the expected answers, in this order, on an empty database.
 TALK = [
     (b'PING\r\n', b'+PONG\r\n'),
     (b'*1\r\n$4\r\nPING\r\n', b'+PONG\r\n'),

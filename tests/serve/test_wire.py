@@ -127,7 +127,7 @@ class Protocol(unittest.TestCase):
             wire.sock.sendall(head(RESET))
             frame = wire.head()
             self.assertEqual((frame['flags'], frame['view']), (DONE, wire.view + 1))
-            # the other connection does not know yet
+            # the other connection is not known yet
             other.sock.sendall(head(BATCH, count=1, view=other.view) + record(GET, b'a'))
             self.assertEqual(other.head()['flags'], VIEW)
             other.view += 1
@@ -170,11 +170,11 @@ class Protocol(unittest.TestCase):
                 self.assertEqual(heard, wanted)
             self.assertEqual(wire.scan(0, b'00100', 2), (data[100:102], False))
             self.assertEqual(wire.scan(SCAN_AFTER, b'001', 2), (data[100:102], False))
-            # an answer has some 64 KiB, however many records were asked for
+            # an answer has about 64 KiB, however many records were requested
             many, is_last = wire.scan(0, b'', 1 << 20)
             self.assertFalse(is_last)
             self.assertEqual(many, data[:len(many)])
-            # one that comes in pieces waits for requests before it
+            # an answer in pieces waits for the requests before it
             batch = head(BATCH, 0, 1, wire.view) + record(PUT, b'0', b'first')
             scan = head(SCAN, 0, 1, wire.view, 1) + b'0'
             wire.sock.sendall(batch + scan[:-1])
@@ -199,7 +199,7 @@ class Protocol(unittest.TestCase):
 
 class Async(unittest.TestCase):
     def test_a_request_that_waits_delays_no_other_connection(self):
-        # The request waits for an hour, so whatever is answered did not wait for it.
+        # The request waits for an hour, so the other answers did not wait for it.
         with Server('--driver=null', '--async', '-o', 'delay=1h') as server:
             try:
                 self.delay_nobody(server)
@@ -215,7 +215,7 @@ class Async(unittest.TestCase):
         late.sock.sendall(head(BATCH, MAY_BE_LATE, 2, late.view) + record(GET, b'a') +
                           record(PUT, b'b', b'1'))
         self.assertEqual(late.answers([GET, PUT]), [LATE, LATE])
-        # it goes on itself, too
+        # the connection itself also continues
         late.sock.sendall(head(BATCH, MAY_BE_LATE, 1, late.view) + record(GET, b'a'))
         self.assertEqual(late.answers([GET]), [LATE])
         other = server.connect()
@@ -244,7 +244,8 @@ class Async(unittest.TestCase):
                     wanted += (b'+OK\r\n' + bulk + b'+PONG\r\n' + bulk +
                                b'-ERR syntax error: SET takes NX and XX only\r\n' + bulk +
                                b':1\r\n*2\r\n' + bulk + bulk + b'+OK\r\n')
-                # keys of their own, since each expects what it has written
+                # each connection has its own keys, because it expects the values that it has
+                # written
                 for i, sock in enumerate(socks):
                     sock.sendall(said.replace(b'$1\r\nk\r\n', b'$1\r\n%d\r\n' % i))
                 for sock in socks:
@@ -308,7 +309,7 @@ class Net(unittest.TestCase):
     def test_it_keeps_the_promises_of_the_plugin_interface(self):
         engines = [(['--driver=memory', '--threads=2'], ['--seed=1', '-o', 'scan=yes'])]
         if has_engine('lmdb'):
-            # without an insert of its own, and a disk that may be slow
+            # only the inserts, because the disk may be slow
             engines.append((['--driver=lmdb', '--durability=process', '-o', 'map_size=64MiB'],
                             ['--only=insert']))
         for words, only in engines:
