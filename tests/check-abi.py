@@ -2,16 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Compare the public interface with a baseline: check-abi.py INCLUDE LIBRARY BASELINE [CC...]
 
-For each function that LIBRARY exports, a pointer of its type is compiled, as the headers in
-INCLUDE declare it. abidw (libabigail) prints what is reachable from there, which is what programs
-and plugins were compiled with. The BASELINE has it as text: a line for each function with its type,
-and one for each structure with its size and its members at their offsets.
+For each function that LIBRARY exports, the script compiles a pointer of the type that the headers
+in INCLUDE declare. abidw (libabigail) prints the types reachable from these pointers: programs and
+plugins were compiled with them. BASELINE contains them as text: a line for each function with its
+type, and a line for each structure with its size and its members at their offsets.
 
-New functions pass. Anything else that differs fails. If a structure has only grown at its end, as
-those may that carry their size, make the baseline again with --write before INCLUDE, in the same
-commit.
+New functions pass. Any other difference fails. A structure that carries its size may grow at its
+end. In that case, make the baseline again with --write before INCLUDE, in the same commit.
 
-Exit status: 0 the same; 1 not; 77 a tool is missing, or the machine is not x86_64.
+Exit status: 0 equal; 1 different; 77 a tool is missing, or the machine is not x86_64.
 """
 import difflib
 import os
@@ -47,7 +46,7 @@ def reachable(include, library, compiler, directory):
 
 
 class Surface:
-    """Types by the ids of abidw."""
+    """The types, indexed by the ids of abidw."""
 
     def __init__(self, root):
         self.root = root

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What we write in HdrHistogram's forms, read by PyPI's hdrhistogram.
+"""Our output in HdrHistogram's formats, read by PyPI's hdrhistogram.
 
     test_hdr_writers.py MININB STORED_RESULTS
 
-Skipped (77) where that module is missing: give Meson -Dhdr_python=, or set
+Exit status 77: that module is missing. Then set Meson's -Dhdr_python=, or the variable
 HDR_PYTHON, to a python that has it (pip install hdrhistogram, in a venv).
 """
 import datetime
@@ -34,7 +34,7 @@ def check(what, ours, theirs):
 
 
 def read_log(path):
-    """Of each tag: all its intervals together; and the times of all lines."""
+    """The sum of the intervals of each tag, the times of all lines, and the start time."""
     reader = HistogramLogReader(path, HdrHistogram(1, HOUR_NS, 3))
     tags, spans = {}, []
     while True:
@@ -52,7 +52,7 @@ def begun(result):
 
 
 def check_over_time(path, results):
-    """The intervals of a tag make up the histogram of the whole run, as the result file has it."""
+    """The sum of the intervals of a tag must be the histogram of the result file."""
     tags, spans, start = read_log(path)
     check("start", begun(results[0]), start)
     checked = set()
@@ -93,7 +93,7 @@ def tables(path):
 
 
 def cumulated(histogram):
-    """(upper end of a bucket in ns, values up to there), ascending."""
+    """Pairs (upper end of a bucket in ns, number of values up to it), ascending."""
     seen, out = 0, []
     for item in histogram.get_recorded_iterator():
         seen += item.count_at_value_iterated_to
@@ -124,7 +124,7 @@ def check_table(title, points, footer, theirs):
 
 
 def tag_of(title):
-    """The tag in the log that has the same histogram as a table of that title."""
+    """The tag of the log whose histogram is that of the table with this title."""
     head, series = title.rsplit(": ", 1)
     words = head.split(", ")
     if words[1] == "put" and len(words) == 4:
@@ -133,7 +133,7 @@ def tag_of(title):
 
 
 def write(directory, results, name):
-    """The results in the format of the name's suffix."""
+    """Write the results in the format of the name's suffix."""
     path, form = os.path.join(directory, name), name.split(".")[1]
     with open(path + ".json", "w", encoding="utf-8") as file:
         json.dump(results, file)

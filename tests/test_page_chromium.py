@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Pages as a browser shows them: test_page_chromium.py MININB PAGE_RIG STORED PAGE_CSS [KEEP]
 
-The pages are of the stored results, which are real runs, and of results made by PAGE_RIG. On a
-wide screen and on one of 360 pixels every chart and table is there, with the values of the
-result file; nothing is wider than the screen and the console is empty. Cursor and zoom are
-linked; light, dark and paper work; without scripts the page shows the text report. With KEEP
+The pages show the stored results, which come from real runs, and results made by PAGE_RIG. On a
+wide screen and on one of 360 pixels, every chart and table appears, with the values of the
+result file. Nothing is wider than the screen, and the console is empty. Cursor and zoom are
+linked. Light, dark and paper work. Without scripts, the page shows the text report. With KEEP,
 the pages, screenshots and PDF stay in that directory.
 """
 import concurrent.futures
@@ -152,7 +152,7 @@ def browser():
 
 
 class Pages:
-    """The pages, the result files that they are of, and the browser."""
+    """The pages, their result files, and the browser."""
 
     def __init__(self, mininb, rig, stored, directory):
         self.chromium, self.mininb, self.directory = browser(), mininb, directory
@@ -195,7 +195,7 @@ class Pages:
         return json.loads(re.sub('[\uef80-\uefff]', '\ufffd', found[1])) if found else None
 
     def run(self, name, url, *options):
-        """What chromium prints; what it reports on the console is a failure."""
+        """The output of chromium. Any message on the console is a failure."""
         with tempfile.TemporaryDirectory() as profile:
             done = subprocess.run(
                 [self.chromium, '--headless', '--no-sandbox', '--disable-gpu',
@@ -212,7 +212,7 @@ class Pages:
 
     def frames(self, name, frames, phone, acts=False):
         """Writes a page of frames: (page, width). Without scripts if the page's name is plain.
-        After the first look, all frames get the width `phone`; 0: they keep theirs."""
+        After the first reading, all frames get the width `phone`; 0: they keep theirs."""
         elements = ''.join(
             f'<iframe src="{page}.html" {"sandbox=allow-same-origin" if page == "plain" else ""} '
             f'style="border:0;flex:none;width:{width}px;height:3000px"></iframe>'
@@ -221,7 +221,7 @@ class Pages:
             file.write(FRAMES.format(frames=elements, acts='true' if acts else 'false', phone=phone))
 
     def look(self, names, acts=False):
-        """What each page shows, wide and narrow."""
+        """The displayed content of each page, wide and narrow."""
         name = names[0]
         self.frames(f'{name}-frames.html', [(page, WIDE) for page in names], PHONE, acts)
         dom = self.run(name, f'{name}-frames.html', '--window-size=1300,2000', '--dump-dom')
@@ -303,7 +303,7 @@ SERVERS = ['CPU time of servers and client', 'Memory of servers and client',
 
 
 def wanted_charts(result):
-    """Titles of the charts that a run must have, without those of the engine's counters."""
+    """Titles of the charts that a run must have, except those of the engine's counters."""
     series, samples = result['measured']['series'] or {}, samples_of(result)
     if samples or series.get('pulses') or result['intervals']:
         yield 'Operations per second'

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Result files against their schema. What the writer writes is described, since the schema
-allows no other members; what is described is written, in one document at least; and every
-member has a description.
+Compare result files with their schema. The schema describes every written member, because it
+allows no others. Every described member occurs in at least one document. Every member has a
+description.
 
     test_result_schema.py SCHEMA TEST_JSON_READ
 
-The second is the test of reading, which leaves its documents in $MININB_DOCUMENTS.
+TEST_JSON_READ is the test of the reader, which writes its documents to $MININB_DOCUMENTS.
 """
 import copy
 import glob
@@ -33,7 +33,7 @@ def documents(program):
 
 
 def members(schema, path=""):
-    """All members that are described: (path in the schema, their schema)."""
+    """All described members: pairs (path in the schema, schema of the member)."""
     if isinstance(schema, dict):
         for name, member in schema.get("properties", {}).items():
             if "if" not in path:

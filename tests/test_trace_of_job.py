@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The loading of the workload 220w, as a trace, is the very file of the project it comes from.
+"""The loading of the workload 220w, written as a trace, equals the file of its project.
 
     test_trace_of_job.py PATH_OF_trace_of_job PRESET
 
-The file is 220w-rw-50-50-load.txt of the repository that the preset names. Its id is git's:
+The file is 220w-rw-50-50-load.txt of the repository that the preset names. Its id is that of git:
 the SHA-1 of "blob ", the size in decimal, a zero byte, and the bytes.
 """
 

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Do what a reader of the tutorial does, and see that it comes out as it says:
+"""Follow the tutorial as a reader does, and compare the results:
 
     tutorial.py TUTORIAL DIRECTORY
 
-The commands of each block 'console' are given to one shell in DIRECTORY, which must be
-empty, and what they print is compared with what stands below them. Numbers may differ, but
-not that of broken promises nor an exit status; '...' stands for any lines. A definition in a
-block 'c' takes the place of what has the same name in the plugin's source, or is put in front
-of the next one that does; an assignment in a block 'meson' that of the same name in its
-meson.build. In the end nothing but the sources and the build may be left beside them. Prints the
-first difference and exits with 1 if there is one.
+One shell executes the commands of each block 'console' in DIRECTORY, which must be empty. Their
+output must match the text below them. Numbers may differ, except the number of broken promises
+and exit statuses. '...' stands for any lines.
+
+A definition in a block 'c' replaces the definition with the same name in the plugin's source. A
+new one is inserted before the next definition that exists there. An assignment in a block
+'meson' replaces the one to the same name in meson.build. At the end, DIRECTORY may contain only
+the sources and the build. Prints the first difference, if any, and exits with status 1.
 """
 import os
 import re
@@ -23,7 +24,7 @@ PREFIX = subprocess.run(['pkg-config', '--variable=prefix', 'mininb-engine'],
 
 
 class Shell:
-    """One shell, so that cd and export last."""
+    """One shell for all commands, so that cd and export have lasting effect."""
 
     def __init__(self, directory):
         self.process = subprocess.Popen(['bash'], cwd=directory, text=True,
@@ -96,7 +97,7 @@ def run_console(shell, number, lines):
 # ---- C and Meson ----
 
 def definitions(lines):
-    """Taken apart at empty lines outside of braces."""
+    """The definitions, separated by empty lines outside braces."""
     part = []
     for line in lines + ['']:
         if line == '' and (not part or re.match(r'\}|#|.*;$', part[-1])) and \
@@ -111,7 +112,7 @@ def definitions(lines):
 
 
 def name_of(part):
-    """What a definition defines, or None."""
+    """The name that a definition defines, or None."""
     text = '\n'.join(part)
     text = re.sub(r'/\*.*?\*/', '', text, flags=re.S).strip()
     for pattern in (r'struct (\w+)\s*\{', r'static const struct \w+ (\w+)(?:\[\])? = \{',
@@ -123,7 +124,7 @@ def name_of(part):
 
 
 def apply_c(path, number, lines, new):
-    """What has no namesake is added to `new`, and put before the next that has one."""
+    """Replace definitions by name. New ones collect in `new` until the next existing one."""
     with open(path, encoding='ascii') as file:
         source = list(definitions(file.read().split('\n')))
     names = [name_of(part) for part in source]

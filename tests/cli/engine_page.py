@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What of engine.h a manual page does not tell of: engine_page.py HEADER PAGE
+"""Compare engine.h with its manual page: engine_page.py HEADER PAGE
 
-Prints each field of a structure and each NB_ name that is missing, a line each.
+Prints each structure field and each NB_ name that the page lacks, one per line.
 """
 import re
 import sys

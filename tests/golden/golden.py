@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Compare what mininb prints about the stored results with the expected files, byte by byte.
+Compare the output of mininb for the stored results with the expected files, byte by byte.
 
     golden.py MININB            compare; print the differences
-    golden.py MININB --remake   write the expected files anew
+    golden.py MININB --remake   write the expected files again
 
-The stored results are of real, short runs; `command.words` in each says of which. Only
-`edges` was changed by hand: it has the lines that no real run had, and a label in each
-result names them. The expected files pin every report format. Remake them only in a commit that changes the
-output on purpose, say in that commit why, and read the diff. The stored results are never
-remade: users have files like these, so every later mininb must read them.
+The stored results come from real, short runs, whose commands are in `command.words`. Only
+`edges` was edited by hand: it has the lines that no real run had, and a label in each result
+names them.
 
-The environment is an unusual one. A time zone, a language or a terminal that changes the
-output makes this test fail.
+The expected files pin every report format. Remake them only in a commit that changes the output
+on purpose. Read the diff and give the reason in the commit message. The stored results are never
+remade: users have such files, so every later mininb must read them.
+
+The environment is unusual. The test fails if a time zone, a language or a terminal changes the
+output.
 """
 import base64
 import difflib
@@ -81,13 +83,13 @@ def commands():
 
 
 def checksum(match):
-    """Of the counts in a compressed histogram. Versions of zlib compress to other bytes."""
+    """A checksum of the counts in a compressed histogram. Versions of zlib compress differently."""
     compressed = base64.b64decode(match[0])[8:]
     return f"(histogram {zlib.crc32(zlib.decompress(compressed)):08x})"
 
 
 def reduced(text):
-    """Leave out what may change without a change to the report."""
+    """Remove the parts that may change although the report does not."""
     text = re.sub(r"HISTFA[A-Za-z0-9+/]+=*", checksum, text)
     # The version of mininb that writes: in JSON, a notebook, a log, a page.
     text = re.sub(r'^( "mininb": )".*"', r"\1VERSION", text, flags=re.M)
@@ -108,14 +110,14 @@ def read(path):
 
 
 def diff(before, after, name, context):
-    """Unified; it also shows that the last line has no end."""
+    """A unified diff. It shows a missing newline at the end of a file."""
     lines = [text.splitlines(keepends=True) for text in (before, after)]
     return [line if line.endswith("\n") else line + "\n\\ no newline\n"
             for line in difflib.unified_diff(*lines, "expected/" + name, "now", n=context)]
 
 
 def output(mininb, name, command):
-    """Standard output, the files in OUT, standard error and a status that is not 0."""
+    """Standard output, the files in OUT, standard error, and the exit status if it is not 0."""
     with tempfile.TemporaryDirectory() as out:
         words = command.replace("OUT/", out + "/").split()
         done = subprocess.run([mininb, *words], cwd=STORED, env={**os.environ, **UNUSUAL},

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What remote.c is a client of: a map in memory.
+"""The server of remote.c: a map in memory.
 
 server.py [--file FILE] [--die-after N] [--ignore TERM] ADDRESS, host:port or unix:PATH
 """

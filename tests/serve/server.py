@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A `mininb serve` of a test's own, and sockets that speak to it."""
+"""A `mininb serve` for one test, and connections to it."""
 import os
 import re
 import signal
@@ -44,7 +44,7 @@ class Server:
             raise AssertionError(f'status {self.process.returncode}: {self.errors}')
 
     def stop(self, number=signal.SIGTERM):
-        """Returns the exit status; self.report is what was printed."""
+        """Returns the exit status; self.report is the output."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         self.report, self.errors = self.process.communicate(timeout=PATIENCE_S)
@@ -85,7 +85,7 @@ def receive(sock, size):
 
 
 def receive_all(sock):
-    """Up to the end of the connection."""
+    """Receive until the connection ends."""
     data = b''
     while True:
         try:
@@ -119,7 +119,7 @@ def head(kind, flags=0, count=0, view=0, key_size=0, value_size=0):
 
 
 def record(verb, key, value=b'', operand=0):
-    """A request with its sizes."""
+    """An encoded request, with its sizes."""
     out = struct.pack('<BI', verb, len(key))
     if verb in (PUT, INSERT):
         out += struct.pack('<I', len(value))
@@ -129,7 +129,7 @@ def record(verb, key, value=b'', operand=0):
 
 
 class Wire:
-    """A connection that has said hello."""
+    """A connection after its HELLO."""
 
     def __init__(self, server):
         self.sock = server.connect()
@@ -145,7 +145,7 @@ class Wire:
                         fields))
 
     def answers(self, verbs):
-        """Of as many requests: numbers, (number, value) of gets, (number, text) of failures."""
+        """The answers of these verbs: codes, (code, value) of gets, (code, text) of failures."""
         out = []
         while len(out) < len(verbs):
             frame = self.head()
@@ -167,7 +167,7 @@ class Wire:
         return code
 
     def late_answers(self, verbs):
-        """Of as many requests, by their numbers, and how many of them came late."""
+        """The answers of these verbs in order of their requests, and the number of late ones."""
         out, late, asked = {}, 0, 0
         while len(out) < len(verbs):
             frame = self.head()
@@ -186,7 +186,7 @@ class Wire:
         return [out[i] for i in range(len(verbs))], late
 
     def scan(self, flags, key, count):
-        """Records, and whether no record follows them."""
+        """The records, and whether they are the last ones."""
         self.sock.sendall(head(SCAN, flags, count, self.view, len(key)) + key)
         frame = self.head()
         body = receive(self.sock, frame['count'])
@@ -201,7 +201,7 @@ class Wire:
         return out, frame['value_size'] == 1
 
     def ask(self, *records):
-        """Requests with their sizes, (verb, key, value, operand), in one batch."""
+        """Send requests (verb, key, value, operand), with their sizes, in one batch."""
         self.sock.sendall(head(BATCH, count=len(records), view=self.view) +
                           b''.join(record(*r) for r in records))
         return self.answers([r[0] for r in records])

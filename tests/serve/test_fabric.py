@@ -33,7 +33,7 @@ def serve(*words):
 
 
 class AtWork:
-    """A client in its run, which it says on its terminal: all of its connections are made."""
+    """A client whose progress line shows that it runs, so all of its connections are open."""
 
     def __init__(self, server, path):
         master, terminal = os.openpty()
@@ -51,7 +51,7 @@ class AtWork:
         self.terminal = master
 
     def rest(self):
-        """What it says until it ends."""
+        """Its output until it ends."""
         said = b''
         while True:
             try:
@@ -66,7 +66,7 @@ class AtWork:
 
 
 def await_files(server, most):
-    """Until the server has at most so many open files; returns how many it has."""
+    """Wait until the server has at most `most` open files. Returns their number."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         if server.process.poll() is not None:

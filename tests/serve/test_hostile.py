@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hostile clients of `mininb serve`: all others get right answers, and the memory is bounded."""
+"""Hostile clients of `mininb serve`: others get correct answers, and memory is bounded."""
 import os
 import random
 import resource
@@ -16,7 +16,7 @@ MOST_KIB = 256 * 1024  # with the data; the limits below allow the buffers 64 Mi
 
 
 class Good:
-    """A client that checks each answer; every other one speaks the compact protocol."""
+    """A client that checks each answer. Every second one uses the compact protocol."""
 
     def __init__(self, server, number):
         self.key = b'good%06d' % number
