@@ -2,8 +2,8 @@
 #ifndef CRASH_RIG_H
 #define CRASH_RIG_H
 /**
- * A plugin from $MININB_TEST_PLUGINS to crash, and the findings that a crash test reports. Each
- * call fails the test if it fails.
+ * A plugin from $MININB_TEST_PLUGINS to crash, and the findings that a crash test reports. If a
+ * call fails, it fails the test.
  */
 #include <stdint.h>
 

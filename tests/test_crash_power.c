@@ -247,7 +247,10 @@ TEST(machine_is_started_again_by_a_power_failure_and_not_by_a_kill)
 	ck_assert_ptr_nonnull(strstr(told.text, "the machine was started again"));
 }
 
-/** Moments of a made-up recording of 100 entries: every entry is in each class, or in none. */
+/**
+ * The moments of a made-up recording of 100 entries. POWER_ANY and POWER_KILL have all of them,
+ * the other classes have `others`.
+ */
 static void
 moments_of(struct power_moments *out, uint64_t any[100], uint64_t *others, uint64_t count)
 {

@@ -580,7 +580,7 @@ TEST(a_failing_put_ends_the_run_with_its_text)
 {
 	static const struct {
 		uint32_t verb;
-		bool is_at_once, is_partial; /* neither: no result */
+		bool is_at_once, is_partial; /* not partial: no result */
 		const char *text;
 	} cases[] = {
 		{NB_VERB_PUT, false, true, "toy: put, operation 700: the toy is broken"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Expected means: NumPy sums over all sizes, with the shares of scipy.stats.norm between k -
- * 1/2 and k + 1/2, of scipy.stats.genpareto between k - 1 and k, and k^-q.
+ * Expected means: NumPy sums over all sizes, with the shares of scipy.stats.norm between
+ * k - 1/2 and k + 1/2, of scipy.stats.genpareto between k - 1 and k, and k^-q.
  */
 #include "workload/sizes.h"
 

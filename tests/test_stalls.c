@@ -354,7 +354,7 @@ TEST(the_cause_is_what_grew_out_of_proportion)
 	values[3][3] = 700; /* 4.4 times the mean */
 	find();
 	ck_assert_str_eq(found.worst[0].cause, "written 3MiB, compactions 900, stalled 700us");
-	values[3][0] = 10000; /* drops out, because it is the third */
+	values[3][0] = 10000; /* displaces the third one */
 	find();
 	ck_assert_str_eq(found.worst[0].cause, "written 3MiB, gets 10000, compactions 900");
 }
