@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The test sums the expected shares of the distributions from their definitions. Those of 10^12
- * records come from mpmath (differences of Hurwitz's zeta, 30 digits). A Python script made
+ * The test sums the expected shares of the distributions from their definitions. The shares
+ * of 10^12 records come from mpmath (differences of Hurwitz's zeta, 30 digits). A Python script made
  * ycsb_ranks and ycsb_records from the same random words. It used the formulas of YCSB's
  * ZipfianGenerator and Utils.fnvhash64, and Python's own pow. Another script made zipf_records
  * with the formulas of dist.c and real.h.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A Python script, written from the description at the head of keyspace.c, computed the
- * expected keys. Those of YCSB also occur in its own databases ("user6284781860667377211" is
+ * expected keys. The keys of YCSB also occur in its own databases ("user6284781860667377211" is
  * always the first record). Bounds of chi-square: see test_keys.c.
  */
 #include "workload/keyspace.h"

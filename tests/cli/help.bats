@@ -14,7 +14,7 @@ options='action path driver shuffle klen vlen keys report-interval count threads
 	runs precision budget results dry-run retry max-regress confidence force
 	rounds ops moment keep again power file-system states
 	listen max-connections max-value max-buffers log-dirs checkpoint-dirs spin allow-reset async pinirq'
-# Keys of jobs. Those with an option of the same name are listed above.
+# Keys of jobs. Keys that have an option of the same name are above.
 job_keys='summary records space key-format key-order key-size key-prefix key-digits value-size
 	graph edges degree graph-update edge-range preconditions batch-read epoch lag shard
 	read update insert upsert delete scan read-modify-write batch multi-get txn-read txn-write add
