@@ -32,6 +32,13 @@
  *   27  is_alone() does not wait for a later tentative entry
  *   28  index_insert() does not wait for the session that decides, after it has given way
  *   29  index_grow() publishes a table whose pages the kernel has not provided
+ *   30  index_split() marks a bucket as split before it has copied it
+ *   31  append_seal() publishes the version before the region
+ *   32  log_wait_for_flush() never waits for a sync
+ *   33  append() does not mark a record that it could not link
+ *   34  recovery takes such a record
+ *   35  link_copy() does not mark a copy that it could not link
+ *   36  finish_from_storage() enters no epoch
  *
  * No test fails because a thread is slow. Where a right engine makes a thread wait, the test lets
  * it wait a little, which is only for a wrong engine to show itself.
@@ -41,6 +48,7 @@
 /* after it: check's `fail` is a macro */
 #include "faster_rig.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,8 +236,10 @@ await_sleeps(const struct actor *actor, unsigned long more)
 	while (__atomic_load_n(&actor->tid, __ATOMIC_SEQ_CST) == 0)
 		usleep(100);
 	unsigned long before = sleeps_of(actor);
-	while (sleeps_of(actor) < before + more)
+	while (sleeps_of(actor) < before + more) {
+		ck_assert(!is_done(actor));
 		usleep(1000);
+	}
 }
 
 /* It is done, or the log has not grown for a while. */
@@ -280,16 +290,17 @@ open_again(void)
 
 /* --- the log --- */
 
-TEST(write_behind_a_seal_comes_after_all_that_the_seal_closes)
+TEST_EACH(write_behind_a_seal_comes_after_all_that_the_seal_closes, 2)
 {
 	struct actor cut = {CHECKPOINT}, writer = {TWO_PUTS, .key = 1, .number = 2};
+	enum moment moment = _i == 0 ? MOMENT_SEAL : MOMENT_SEALED;
 
 	begin(&(struct rig){0});
 	put_number(1, 1);
-	start_and_hold(&cut, MOMENT_SEAL);
+	start_and_hold(&cut, moment);
 	start(&writer); /* appends a record behind the seal, then changes one before it */
 	wait_a_while(&writer);
-	rig_let_go(MOMENT_SEAL);
+	rig_let_go(moment);
 	ck_assert_int_eq(finish(&cut), NB_OK);
 	ck_assert_int_eq(finish(&writer), NB_OK);
 	ck_assert_int_eq(system("mkdir copy && cp log meta copy"), 0);
@@ -298,6 +309,25 @@ TEST(write_behind_a_seal_comes_after_all_that_the_seal_closes)
 	session = rig_session(&rig, 0);
 	ck_assert(number_at(5000) == 2 || number_at(1) == 1);
 	end();
+}
+
+/* What a flush without a sync has written meanwhile is not enough at `commit`. */
+TEST(wait_at_commit_is_for_a_sync)
+{
+	const uint64_t number = 1;
+	const struct key key = key_of(&number, sizeof(number));
+
+	begin(&(struct rig){.durability = NB_DUR_COMMIT});
+	struct log *log = &rig.db->log;
+	epoch_enter(rig.db->stats_epoch);
+	uint64_t address = log_allocate(log, SMALL_SIZE);
+	record_write(log_at(log, address), &key, &number, sizeof(number), 0, 0);
+	epoch_exit(rig.db->stats_epoch);
+	ck_assert_int_eq(log_flush(log, false), NB_OK);
+	rig_faults[RIG_SYNC] = (struct rig_fault){.error = EIO};
+	ck_assert_int_eq(log_wait_for_flush(log, address + SMALL_SIZE), NB_FAIL);
+	rig_end_session(session);
+	ck_assert_int_eq(rig_engine->close(rig.db), NB_FAIL);
 }
 
 /* The reader begins after the flusher has waited for others, and before it frees frames. */
@@ -485,6 +515,24 @@ TEST(operation_that_meets_a_tentative_entry_waits_and_appends_one_record)
 	end();
 }
 
+/* Its address is greater than that of the record which was linked, and changed afterwards. */
+TEST(record_that_could_not_be_linked_is_not_recovered)
+{
+	struct actor first = {MERGE, .key = 1, .number = 10}, second = first;
+
+	begin(&(struct rig){0});
+	start_and_hold(&first, MOMENT_TENTATIVE);
+	start_and_hold(&second, MOMENT_LINK);
+	rig_let_go(MOMENT_TENTATIVE);
+	ck_assert_int_eq(finish(&first), NB_OK);
+	rig_let_go(MOMENT_LINK);
+	ck_assert_int_eq(finish(&second), NB_OK);
+	ck_assert_uint_eq(number_at(1), 20);
+	open_again();
+	ck_assert_uint_eq(number_at(1), 20);
+	end();
+}
+
 /* A key whose entry is in the same bucket of an index of 64 as that of `key`. */
 static uint64_t
 neighbour_of(uint64_t key)
@@ -534,6 +582,24 @@ TEST(sum_of_a_record_on_storage_has_what_was_put_meanwhile)
 	end();
 }
 
+TEST(sum_of_a_record_on_storage_is_not_flushed_before_it_is_linked)
+{
+	struct actor adder = {MERGE, .key = 1, .number = 10}, cut = {CHECKPOINT};
+
+	begin(&(struct rig){.names = {"reads"}, .values = {READS_THREADS}});
+	put_number(1, 1);
+	ck_assert_int_eq(put_others(session, 10000, MANY, 8), NB_OK);
+	start_and_hold(&adder, MOMENT_LINK);
+	start(&cut);
+	wait_a_while(&cut);
+	ck_assert(!is_done(&cut));
+	rig_let_go(MOMENT_LINK);
+	ck_assert_int_eq(finish(&adder), NB_OK);
+	ck_assert_int_eq(finish(&cut), NB_OK);
+	ck_assert_uint_eq(number_at(1), 11);
+	end();
+}
+
 /* What a get appends is what it has read: it must not hide a put that came between. */
 TEST(promoted_record_does_not_hide_a_put)
 {
@@ -566,6 +632,36 @@ TEST(compaction_does_not_bring_back_an_old_value)
 	put_number(1, 2);
 	rig_let_go(MOMENT_COPY);
 	ck_assert_int_eq(finish(&writer), NB_FAIL); /* all of it is needed */
+	ck_assert_uint_eq(number_at(1), 2);
+	end();
+}
+
+/*
+ * The put has its place in the log before the copy, and is linked while the copy is not. The copy,
+ * whose address is the greater one, must not be recovered.
+ */
+TEST(copy_that_could_not_be_linked_is_marked)
+{
+	struct actor writer = {PUT_MANY, .size = LONG}, putter = {PUT, .key = 1, .number = 2};
+
+	begin(&(struct rig){.names = {"log_limit"}, .values = {160 << 10}});
+	put_number(1, 1);
+	start_and_hold(&writer, MOMENT_COPY);
+	start_and_hold(&putter, MOMENT_LINK);
+	rig_hold(MOMENT_COPIED);
+	rig_let_go(MOMENT_COPY);
+	await_held(MOMENT_COPIED);
+	uint64_t copy = log_tail(&rig.db->log) - SMALL_SIZE;
+	rig_let_go(MOMENT_LINK);
+	ck_assert_int_eq(finish(&putter), NB_OK);
+	rig_hold(MOMENT_COPY); /* of the next record */
+	rig_let_go(MOMENT_COPIED);
+	await_held(MOMENT_COPY);
+	uint64_t header = racy_load64(log_at(&rig.db->log, copy));
+	ck_assert(is_record(header));
+	ck_assert_uint_ne(header & HEADER_INVALID, 0);
+	rig_let_go(MOMENT_COPY);
+	ck_assert_int_eq(finish(&writer), NB_FAIL);
 	ck_assert_uint_eq(number_at(1), 2);
 	end();
 }

@@ -105,6 +105,7 @@ link_copy(struct nb_db *db, const uint64_t *record, const struct key *key, uint6
 		memcpy(copy + 1, record + 1, size - sizeof(*copy));
 		racy_store64(
 			copy, header_of(record[0] & HEADER_KIND, entry_address(slot.entry)));
+		moment_reached(MOMENT_COPIED);
 		if (!index_update(&slot, address)) {
 			__atomic_fetch_or(copy, HEADER_INVALID, __ATOMIC_RELEASE);
 			rc = OP_AGAIN;

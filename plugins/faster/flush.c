@@ -174,6 +174,7 @@ append_seal(struct log *log)
 	fill_page(log, address, at);
 	moment_reached(MOMENT_SEAL);
 	publish(&log->read_only, at + SEAL_SIZE);
+	moment_reached(MOMENT_SEALED);
 	publish(&log->version, (word >> ADDRESS_BITS) + 1);
 	return true;
 }

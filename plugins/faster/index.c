@@ -312,6 +312,7 @@ split_bucket(struct index *index, struct table *from, struct table *to, uint64_t
 {
 	struct bucket *bucket = &from->buckets[at];
 
+	moment_reached(MOMENT_SPLIT);
 	while (bucket != NULL) {
 		for (unsigned i = 0; i < BUCKET_ENTRIES; i++)
 			(void)split_entry(index, to, at, freeze_word(&bucket->words[i]));
@@ -330,7 +331,6 @@ index_split(struct index *index, struct table *from, struct table *to, uint64_t 
 		return;
 	if (__atomic_compare_exchange_n(
 		    state, &expected, IN_WORK, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		moment_reached(MOMENT_SPLIT);
 		split_bucket(index, from, to, at);
 		__atomic_store_n(state, IS_SPLIT, __ATOMIC_RELEASE);
 	}

@@ -21,8 +21,10 @@ enum moment {
 	MOMENT_HALF_STORED,   /* half of a sized value is changed in place */
 	MOMENT_LINK,          /* a record is written and not linked yet */
 	MOMENT_COPY,          /* compaction has found a record that it has to keep */
+	MOMENT_COPIED,        /* it has copied it, and not linked the copy */
 	MOMENT_PROMOTE,       /* a record that was read is about to be appended */
 	MOMENT_SEAL,          /* a seal has its place, and read_only is not behind it yet */
+	MOMENT_SEALED,        /* read_only is behind it, and its version is not published yet */
 	MOMENT_SETTLED,    /* nobody changes what is before read_only; safe_read_only is old */
 	MOMENT_LOG_MADE,   /* a new log is written under the name of its database */
 	MOMENT_LOG_LINKED, /* it has its own name, too */
