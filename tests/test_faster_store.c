@@ -196,6 +196,27 @@ TEST(torn_end_of_an_open_log_is_dropped)
 	end();
 }
 
+/* Pages that were written later may have changes without those that came before them. */
+TEST(killed_process_at_none_is_recovered_up_to_its_last_checkpoint)
+{
+	uint64_t number;
+
+	begin(&(struct rig){0});
+	ck_assert_int_eq(put_number(1, 1), NB_OK);
+	ck_assert_int_eq(rig_engine->checkpoint(rig.db), NB_OK);
+	put_many();
+	ck_assert_uint_gt(rig_stat(&rig, "log_written"), 8 * RIG_PAGE);
+	ck_assert_int_eq(system("mkdir copy && cp log meta copy"), 0);
+	end();
+	ck_assert_msg(rig_try_open(&rig, "copy") == NB_OK, "%s", host_failure);
+	session = rig_session(&rig, 0);
+	ck_assert_int_eq(get_number(1, &number), NB_OK);
+	ck_assert_uint_eq(number, 1);
+	for (uint64_t key = 0; key < MANY; key++)
+		ck_assert_int_eq(get_number(key, &number), key == 1 ? NB_OK : NB_NOT_FOUND);
+	end();
+}
+
 TEST(database_in_use_is_refused)
 {
 	struct rig second = {0};
