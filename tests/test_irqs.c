@@ -145,8 +145,8 @@ TEST(each_reason_is_told_and_nothing_is_left_moved)
 	make_tree("refused");
 	refused("eth1", 4, "threads are pinned to all CPUs that are online (0-3)");
 	refused("lo", 2, "lo has no device");
-	refused("eth10,eth7", 2, "there is no network interface 'eth7'");
-	refused("../net/eth1", 2, "there is no network interface '../net/eth1'");
+	refused("eth10,eth7", 2, "network interface 'eth7' does not exist");
+	refused("../net/eth1", 2, "network interface '../net/eth1' does not exist");
 	refused(",", 2, "',' names no interface");
 	ck_assert_int_eq(unlink("tree/proc/irq/42/smp_affinity_list"), 0);
 	refused("eth1", 2, "/proc/irq/42/smp_affinity_list cannot be read");

@@ -115,14 +115,14 @@ TEST(wrong_assignments_say_what_there_is)
 	static const struct {
 		const char *text, *why;
 	} wrong[] = {
-		{"recrods=1", "there is no key 'recrods', did you mean 'records'?"},
-		{"xyz=1", "there is no key 'xyz'"},
-		{"=1", "there is no key ''"},
+		{"recrods=1", "unknown key 'recrods', did you mean 'records'?"},
+		{"xyz=1", "unknown key 'xyz'"},
+		{"=1", "unknown key ''"},
 		{"records", "'records' is not [SECTION.]KEY=VALUE"},
 		{"reader.threads=1",
-			"there is no group 'reader', did you mean 'readers'? Allowed: load, readers, writer"},
-		{"x.threads=1", "there is no group 'x'; allowed: load, readers, writer"},
-		{"a.b.threads=1", "there is no group 'a.b'; allowed: load, readers, writer"},
+			"unknown group 'reader', did you mean 'readers'? Allowed: load, readers, writer"},
+		{"x.threads=1", "unknown group 'x'; allowed: load, readers, writer"},
+		{"a.b.threads=1", "unknown group 'a.b'; allowed: load, readers, writer"},
 		{"readers.records=1", "records: is a key of [workload], not of a group"},
 		{"load.records=1", "records: is a key of [workload], not of a group"},
 		{"load.count=1",

@@ -64,7 +64,7 @@ TEST(what_does_not_fit_together_is_refused)
 		{"[workload]\nrecords = 0\n[run]\nupsert = 1\ncount = 1\n",
 			"[run]: upsert: needs records, and both space and records are 0"},
 		{"[workload]\nrecords = 0\n[run]\ninsert = 1\n",
-			"[run]: count: is required if records is 0 and there is no duration"},
+			"[run]: count: is required if records is 0 and duration is not set"},
 		{"[run]\nread = 1\nbackground = yes\n",
 			"[run]: background: the phase has no other group to wait for"},
 		{"[a]\nread = 1\n[b]\nread = 1\nbackground = yes\nstart = after\n",
@@ -92,7 +92,7 @@ TEST(what_does_not_fit_together_is_refused)
 		{"[run]\ninsert = 1\nkey-range = private\n",
 			"[run]: key-range: insert adds records to no slice; use upsert and space, or key-range=shared"},
 		{AGAIN("update = 1", "again = put\nread = 1"),
-			"[get]: again: there is no group 'put'"},
+			"[get]: again: unknown group 'put'"},
 		{AGAIN("update = 1", "again = get\nread = 1"),
 			"[get]: again: [get] has to be of an earlier phase; set start = after"},
 		{"[puts]\nupdate = 1\n[get]\nagain = puts\nread = 1\n",
@@ -132,7 +132,7 @@ TEST(what_does_not_fit_together_is_refused)
 TEST(values_made_by_hand_are_looked_at)
 {
 	ASSERT_REFUSED((job->shard = 2, job->shards = 2),
-		"shard: there is no shard 2 of 2; they are numbered from 0 to 1");
+		"shard: shard 2 of 2 does not exist; they are numbered from 0 to 1");
 	ASSERT_REFUSED(job->shards = 1025, "shard: the number of shards must be 1 to 1024");
 	ASSERT_REFUSED(
 		group->threads = 0, "[run]: threads: 0 is too small; allowed: 1 to 1024");

@@ -153,11 +153,10 @@ TEST(wrong_files_are_refused_with_their_line)
 		const char *text, *why;
 	} wrong[] = {
 		{"[workload]\n\nrecrods = 5\n",
-			"my.ini:3: there is no key 'recrods', did you mean 'records'?"},
+			"my.ini:3: unknown key 'recrods', did you mean 'records'?"},
 		{"records = 5\n",
 			"my.ini:1: 'records' is before the first section; begin with [workload]"},
-		{"recrods = 5\n",
-			"my.ini:1: there is no key 'recrods', did you mean 'records'?"},
+		{"recrods = 5\n", "my.ini:1: unknown key 'recrods', did you mean 'records'?"},
 		{"[workload]\nrecords = 12x\n",
 			"my.ini:2: records: '12x': 'x' is not a suffix; allowed: k M G T Ki Mi Gi Ti"},
 		{"[run]\nthreads = 5000\n",

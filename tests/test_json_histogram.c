@@ -135,8 +135,8 @@ TEST(what_contradicts_the_buckets_is_refused)
 		const char *name, *value, *said;
 	} bad[] = {{"count", "2", "a.json: count is 2, but hdr has 3 values"},
 		{"count", "\"x\"", "a.json: count: must be a number"},
-		{"min_ns", "5", "a.json: min_ns and max_ns are not those of hdr"},
-		{"max_ns", "90000", "a.json: min_ns and max_ns are not those of hdr"},
+		{"min_ns", "5", "a.json: min_ns and max_ns differ from hdr"},
+		{"max_ns", "90000", "a.json: min_ns and max_ns differ from hdr"},
 		{"max_ns", "\"99999999999999999999\"",
 			"a.json: max_ns: must be at most 18446744073709551615"},
 		{"sum_ns", "-1", "a.json: sum_ns: must be a whole number, and not below 0"},

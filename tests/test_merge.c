@@ -311,7 +311,7 @@ TEST(what_was_not_the_same_is_not_merged)
 	record_rig_add_curve(results);
 	assert_refused(
 		results, "the points of a sweep cannot be merged: each has a rate of its own");
-	assert_refused(record_rig_new(), "there are no results to be merged");
+	assert_refused(record_rig_new(), "no results to merge");
 }
 
 TEST(times_without_stamps_are_added)

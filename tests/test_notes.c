@@ -411,10 +411,10 @@ static const struct example {
 		{GROUP_DID(kinds[NB_OP_READ].ops, 10),
 			GROUP_DID(kinds[NB_OP_READ].answers[NB_NOT_FOUND], 10)}},
 	{JOB | GET, "foreign-values",
-		"readers: 7 of 100 verified values are those of an earlier run: ",
+		"readers: 7 of 100 verified values came from an earlier run: ",
 		{GROUP_DID(findings.foreign, 7), GROUP_DID(findings.verified, 100)}},
 	{JOB | GET, "foreign-values",
-		"readers: 7 of 100 verified values are those of an earlier point of this sweep",
+		"readers: 7 of 100 verified values came from an earlier point of this sweep",
 		{GROUP_DID(findings.foreign, 7), GROUP_DID(findings.verified, 100),
 			IS(is_point, 1)}},
 	{JOB | GET, "foreign-values", NULL, {GROUP_DID(findings.verified, 100)}},
@@ -530,7 +530,7 @@ TEST(sampled_latencies_are_noted_with_how_many_they_are)
 	nb_histogram_reset(result.measured.service);
 	result.measured.stamping.ops = 1 << 30;
 	check("sampled-latency", NULL, 0);
-	check("no-latency", "there are no latencies", 0);
+	check("no-latency", "no latencies", 0);
 	check("few-samples", NULL, 0);
 	end();
 }

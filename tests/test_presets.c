@@ -214,7 +214,7 @@ TEST(broken_preset_is_listed_with_its_reason)
 	ck_assert_ptr_nonnull(presets[at].name);
 	char why[512];
 	snprintf(why, sizeof(why),
-		"%s/broken.ini:2: there is no key 'recrods', did you mean 'records'?", here);
+		"%s/broken.ini:2: unknown key 'recrods', did you mean 'records'?", here);
 	ck_assert_str_eq(presets[at].summary, why);
 	nb_presets_delete(presets);
 }
@@ -239,10 +239,10 @@ TEST(unknown_preset_names_the_nearest)
 	struct nb_job *job;
 	ck_assert_int_eq(nb_job_read(&job, "ycbs-a"), NB_ERR_USAGE);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(),
-		"there is no workload 'ycbs-a', did you mean 'ycsb-a'? 'mininb workloads' lists all."));
+		"unknown workload 'ycbs-a', did you mean 'ycsb-a'? 'mininb workloads' lists all."));
 	ck_assert_int_eq(nb_job_read(&job, "nothing-like-it"), NB_ERR_USAGE);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(),
-		"there is no workload 'nothing-like-it'. 'mininb workloads' lists all."));
+		"unknown workload 'nothing-like-it'. 'mininb workloads' lists all."));
 	ck_assert_int_eq(nb_job_read(&job, ""), NB_ERR_USAGE);
 }
 

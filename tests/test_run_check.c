@@ -31,11 +31,10 @@ TEST(a_job_that_makes_no_sense_is_refused)
 	char text[160];
 	toy_create(&rig, READS);
 	rig.options.what = NB_JOB_RUN + 1;
-	is_refused(NB_ERR_USAGE, "clock, settle or what: no such value");
+	is_refused(NB_ERR_USAGE, "clock, settle or what: unknown value");
 	toy_create(&rig, "records = 0\ninsert = 1\ncount = 10\n");
 	rig.options.what = NB_JOB_LOAD;
-	snprintf(text, sizeof(text), "%s: there are no records to load; set records",
-		rig.job->name);
+	snprintf(text, sizeof(text), "%s: no records to load; set records", rig.job->name);
 	is_refused(NB_ERR_USAGE, text);
 	struct nb_run *run;
 	toy_create(&rig, READS);

@@ -245,6 +245,6 @@ TEST(all_that_is_wrong_is_counted_and_named)
 		findings->verdicts[i] = 1;
 	ck_assert_int_eq(job_judge(rig.run), NB_ERR_DATA);
 	toy_assert_told(
-		"bad: 13 of 100 records that were verified are not what they should be: "
+		"bad: 13 of 100 verified records are wrong: "
 		"missing 1, wrong size 1, value of another key 1, corrupt 1, stale 1, ");
 }

@@ -200,7 +200,7 @@ TEST(wrong_data_is_the_end_of_a_run_that_went_well)
 	toy_break_run(&rig, TOY_FLIP, TOY_GET, 500, 3);
 	ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
 	ck_assert_str_eq(nb_error_text(),
-		"run: 3 of 1000 records that were verified are not what they should be: "
+		"run: 3 of 1000 verified records are wrong: "
 		"corrupt 3; "
 		"the first are listed in the report");
 }
@@ -211,7 +211,7 @@ TEST(a_put_that_a_loading_lost_is_found)
 	rig.options.what = NB_JOB_LOAD;
 	toy_break_run(&rig, TOY_DROP, TOY_PUT, 77, 1);
 	ck_assert_int_eq(toy_run(&rig), NB_ERR_DATA);
-	toy_assert_told("load: 1 of 300 records");
+	toy_assert_told("load: 1 of 300 verified records");
 	toy_assert_told("missing 1");
 	ck_assert_uint_eq(rig.run->loading.measured.ops, 300);
 }

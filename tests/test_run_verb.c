@@ -288,9 +288,9 @@ TEST(data_that_is_not_what_it_should_be_is_an_error_with_its_counts)
 		const char *text;
 	} cases[] = {
 		{NB_VERB_PUT, TOY_FLIP, TOY_GET, 1,
-			"100 of 1003 values that were verified are not what was put (wrong size 0, of another key 0, corrupt 100, stale 0)"},
+			"100 of 1003 verified values differ from the put values (wrong size 0, of another key 0, corrupt 100, stale 0)"},
 		{NB_VERB_GET, TOY_FLIP, TOY_GET, 1,
-			"100 of 1003 values that were verified are not what was put (wrong size 0, of another key 0, corrupt 100, stale 0)"},
+			"100 of 1003 verified values differ from the put values (wrong size 0, of another key 0, corrupt 100, stale 0)"},
 		{NB_VERB_PUT, TOY_DROP, TOY_PUT, 1,
 			"100 of 1003 keys that were looked up again are not there"},
 		{NB_VERB_PUT, TOY_MISS, TOY_PUT, 0,

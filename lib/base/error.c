@@ -116,7 +116,7 @@ error_interrupted(void)
 	const char *lost = mapping_lost();
 	if (lost != NULL)
 		return error_set(NB_FAIL,
-			"%s: was cut short, or cannot be read, while it was in use; what was done until then was ended in order",
+			"%s: the file was cut short or became unreadable during its use; mininb ended the work in order",
 			lost);
 	return error_set(NB_ERR_INTERRUPTED, "interrupted");
 }

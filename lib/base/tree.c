@@ -118,7 +118,7 @@ tree_empty(int fd, const char *path)
 	if (error == 0)
 		return NB_OK;
 	errno = error;
-	return error_system("%s: what is there cannot be removed", path);
+	return error_system("%s: cannot be removed", path);
 }
 
 static int

@@ -217,7 +217,7 @@ judge_counter(struct oracle_judge *judge, uint32_t key)
 	quote_key(quoted, judge, key);
 	if (!is_whole)
 		crash_report_wrong(judge->out, NB_CRASH_TORN,
-			"the counter %s has %" PRIu64 " bytes that are no sum", quoted,
+			"the counter %s has %" PRIu64 " bytes that are not a sum", quoted,
 			judge->sights[key].size);
 	else if (!explain_counter(judge, key, counter, how))
 		crash_report_wrong(judge->out, NB_CRASH_TORN, "the counter %s is %" PRIu64 "%s",

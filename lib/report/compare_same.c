@@ -391,7 +391,7 @@ look_at_run(struct nb_comparison *comparison, const struct compare_run *run)
 			comparison, differences, "%s of %s%s is partial", action, name, which);
 	else if (record->is_merged > 0)
 		compare_add_text(comparison, differences,
-			"%s of %s%s is merged of %" PRIu32 " runs, whose variation is lost",
+			"%s of %s%s is a merge of %" PRIu32 " runs; their variation is lost",
 			action, name, which, record->is_merged);
 }
 

@@ -102,7 +102,7 @@ note_verification(struct nb_result *result, const struct job_result_group *group
 	if (findings->foreign > 0)
 		note_add(result, true, "foreign-values",
 			"%s: %" PRIu64 " of %" PRIu64
-			" verified values are those of an earlier %s",
+			" verified values came from an earlier %s",
 			group->name, findings->foreign, findings->verified,
 			result->is_point
 				? "point of this sweep, because all points share one database"

@@ -100,7 +100,7 @@ read_extremes(struct json_reader *reader, const json_t *object, struct nb_histog
 	if (has == 0)
 		return;
 	if (bucket(least) != bucket(low) || bucket(most) != bucket(into->max) || least > most)
-		json_bad(reader, "min_ns and max_ns are not those of hdr");
+		json_bad(reader, "min_ns and max_ns differ from hdr");
 	into->min = least;
 	into->max = most;
 }

@@ -87,7 +87,7 @@ check(const struct nb_results *results)
 {
 	int rc = NB_OK;
 	if (results->count == 0)
-		return error_set(NB_ERR_USAGE, "there are no results to be merged");
+		return error_set(NB_ERR_USAGE, "no results to merge");
 	if (results->count == 1)
 		return NB_OK;
 	for (size_t i = 0; i < results->count; i++)
@@ -197,7 +197,7 @@ merge_measured(struct nb_result *run, struct measurement *from, int *rc)
 		&into->threads, &into->thread_count, from->threads, from->thread_count, rc);
 	if (!merge_series(&into->series, &from->series, rc))
 		add_own_note(run, series_note_id,
-			"what happened over time is left out, at least in part: the merged results have it at other intervals, or some do not have it",
+			"the series over time is incomplete: the results have different intervals, or some have no series",
 			rc);
 }
 

@@ -163,8 +163,7 @@ merge_describe_shards(const struct nb_results *results, char *text, size_t size)
 		"the first operations of %zu shards began within %.3f ms, by %s, and all of them ran during %.1f %% of the time; the slowest, %s, did %.0f ops/s%s",
 		results->count, (double)(windows.last_begin - windows.first_begin) / 1e6,
 		clocks, 100 * together_ns / all_ns, windows.slowest, windows.slowest_ops_s,
-		is_together ? ""
-			    : "; the throughput adds up what did not happen at the same time");
+		is_together ? "" : "; the throughput adds up operations of different times");
 	return is_together ? "shards" : "shards-apart";
 }
 

@@ -330,7 +330,7 @@ TAKE(end)
 
 /* clang-format off */
 const struct metric metric_table[] = {
-	{"result", .take = take_result, .what = "which of the runs, from 0",
+	{"result", .take = take_result, .what = "number of the run, from 0",
 		.how = "The same number in all files of one call.", .where = "csv"},
 	{"title", .take = take_title, .what = "the name of the run beside others",
 		.how = "The driver, the difference between several of one driver, and a number if "
@@ -345,10 +345,10 @@ const struct metric metric_table[] = {
 	{"block", .take = take_block, .what = "the repetition of a comparison, from 1",
 		.how = "Empty if the run is not part of a comparison.", .where = "csv"},
 	{"action", .line = "Action", .take = take_action,
-		.what = "what was done: put, get, delete, load, run or replay",
+		.what = "action: put, get, delete, load, run or replay",
 		.how = "As requested.", .where = "text, csv, md, html"},
 	{"durability", .line = "Durability", .take = take_durability,
-		.what = "what writes that were acknowledged survive",
+		.what = "crashes that acknowledged writes survive",
 		.how = "none: kill -9 may lose them; process: they survive it, as after write(2); "
 			"periodic: power loss takes the last interval; commit: they survive power "
 			"loss, as after fsync(2). Rates at different levels are of different work.",
@@ -398,7 +398,7 @@ const struct metric metric_table[] = {
 	{"conflicts", .line = "Conflicts", ROW(answers[NB_CONFLICT]),
 		.what = "times that the engine asked to try an operation again",
 		.how = "Each was tried again, within the same latency.", .where = "text, csv"},
-	{"samples", .take = take_samples, .what = "times that the metrics of the row are of",
+	{"samples", .take = take_samples, .what = "number of samples of the row's times",
 		.how = "Few of them support few percentiles.", .where = "csv"},
 	{"mean_ns", .title = "mean", .line = "Avg latency", .unit = METRIC_NS, .take = take_mean,
 		.what = "the arithmetic mean of the times",

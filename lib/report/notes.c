@@ -78,7 +78,7 @@ note_stamping(struct nb_result *result)
 			timed, measured->ops);
 	else if (measured->stamping.ops > 0)
 		note_add(result, false, "no-latency",
-			"there are no latencies: mininb timed only blocks of operations; use --latency=sampled:64 for both");
+			"no latencies: mininb timed only blocks of operations; use --latency=sampled:64 for both");
 }
 
 /** End of the warm-up of a phase, in the series' time. */

@@ -12,7 +12,7 @@
 #include "report/record.h"
 
 const struct writer writers[] = {
-	{"text", ".txt", "what is printed after a run", write_text},
+	{"text", ".txt", "the report printed after a run", write_text},
 	{"json", ".json", "all of it, to be read again: report, compare, rerun, merge",
 		write_json},
 	{"md", ".md", "a page in GitHub's Markdown", write_markdown},

@@ -99,7 +99,7 @@ hardware_open(struct hardware *hardware)
 	if (cycles >= 0 && !is_counting(cycles)) {
 		hardware_close(hardware);
 		snprintf(hardware->missing, sizeof(hardware->missing),
-			"hardware counters: those of this machine never change");
+			"hardware counters: this machine's counters never change");
 	} else if (cycles >= 0 && !with_kernel) {
 		snprintf(hardware->missing, sizeof(hardware->missing),
 			"hardware counters: user code only, as counting the kernel is not permitted");

@@ -116,7 +116,7 @@ find_irqs(struct nb_irqs *irqs, const char *interface)
 	snprintf(path, sizeof(path), "%s/sys/class/net/%s", irqs->root, interface);
 	if (strchr(interface, '/') != NULL || access(path, F_OK) != 0)
 		return error_set(NB_ERR_USAGE,
-			"pinirq: there is no network interface '%s'; 'ls /sys/class/net' lists them",
+			"pinirq: network interface '%s' does not exist; 'ls /sys/class/net' lists them",
 			interface);
 	snprintf(path, sizeof(path), "%s/sys/class/net/%s/device", irqs->root, interface);
 	if (realpath(path, device) == NULL)

@@ -52,7 +52,7 @@ static const char *
 outcome(const struct nb_run *run)
 {
 	return run->has_operated
-		? "what was measured until then is reported, and the database was not closed"
+		? "the report covers the time until then, and the database was not closed"
 		: "nothing was measured, and the database was not closed";
 }
 

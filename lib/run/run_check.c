@@ -151,7 +151,7 @@ check_depth(const struct nb_run *run, const struct nb_group *group)
 			name);
 	if (group->latency != NB_LATENCY_EACH)
 		return error_set(NB_ERR_USAGE,
-			"%s: latency: must be each with a depth, which has a stamp for what is handed over together; omit --latency",
+			"%s: latency: must be each with a depth, because requests submitted together share a stamp; omit --latency",
 			name);
 	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
 		if (group_has(group, kind) &&
@@ -292,7 +292,7 @@ check_options(const struct nb_run_options *options)
 		return error_set(NB_ERR_USAGE, "verify rate: must be 0 to 1");
 	if (options->clock > NB_CLOCK_MONOTONIC || options->settle > NB_RUN_SETTLE_COMPACT ||
 		options->what > NB_JOB_RUN)
-		return error_set(NB_ERR_USAGE, "clock, settle or what: no such value");
+		return error_set(NB_ERR_USAGE, "clock, settle or what: unknown value");
 	if (options->what == NB_JOB_RUN && options->job->group_count == 0)
 		return error_set(NB_ERR_USAGE,
 			"%s: the job has nothing to run, only a load; add a section with a mix",
@@ -308,7 +308,7 @@ check_options(const struct nb_run_options *options)
 		return error_set(NB_ERR_USAGE,
 			"shard: a load writes all records, for runs of all shards; omit shard");
 	if (options->what == NB_JOB_LOAD && options->job->records == 0)
-		return error_set(NB_ERR_USAGE, "%s: there are no records to load; set records",
+		return error_set(NB_ERR_USAGE, "%s: no records to load; set records",
 			options->job->name);
 	return NB_OK;
 }

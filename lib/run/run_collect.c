@@ -461,7 +461,7 @@ judge_part(const struct job_part *part)
 	bool is_other = findings->verdicts[JOB_MISSING] == findings->verified;
 	bool is_again = findings->verdicts[JOB_EXISTS] == wrong;
 	return error_set(NB_ERR_DATA,
-		"%s: %llu of %llu records that were verified are not what they should be: %s; the first are listed in the report%s",
+		"%s: %llu of %llu verified records are wrong: %s; the first are listed in the report%s",
 		part->group->name, (unsigned long long)wrong,
 		(unsigned long long)findings->verified, text,
 		is_other ? ". Was this database loaded with the same keys and records?"

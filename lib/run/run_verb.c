@@ -153,7 +153,7 @@ verb_judge(const struct nb_run *run)
 	bool is_get = run->workload.verb == NB_VERB_GET;
 	if (bad > 0)
 		return error_set(NB_ERR_DATA,
-			"%llu of %llu values that were verified are not what was put (wrong size %llu, of another key %llu, corrupt %llu, stale %llu)%s",
+			"%llu of %llu verified values differ from the put values (wrong size %llu, of another key %llu, corrupt %llu, stale %llu)%s",
 			bad, verified, wrong_size,
 			(unsigned long long)findings->verdicts[VALUE_OF_OTHER_KEY],
 			(unsigned long long)findings->verdicts[VALUE_CORRUPT],

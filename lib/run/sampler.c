@@ -195,7 +195,7 @@ sampler_new(struct nb_run *run, bool is_of_processes)
 		return rc;
 	}
 	snprintf(run->measured.used_missing, sizeof(run->measured.used_missing), "%s",
-		is_of_processes ? "of several processes, only those of the machine are known"
+		is_of_processes ? "of several processes, only the machine's are known"
 				: system_missing(sampler->probe));
 	bool is_remote = (run->engine->table.caps & NB_CAP_REMOTE) != 0;
 	snprintf(run->measured.syncs_missing, sizeof(run->measured.syncs_missing), "%s",

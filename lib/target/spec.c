@@ -169,7 +169,7 @@ static int
 take_line(void *arg, const struct ini_line *line)
 {
 	if (line->key == NULL)
-		return error_set(NB_ERR_USAGE, "there are no sections here");
+		return error_set(NB_ERR_USAGE, "sections are not allowed here");
 	return target_spec_set(arg, line->key, line->value);
 }
 

@@ -33,7 +33,7 @@ find_user(struct server_common *common, const char *name)
 	struct guard_user *user = &common->user;
 	const struct passwd *entry = getpwnam(name);
 	if (entry == NULL)
-		return error_set(NB_ERR_USAGE, "user: there is no user '%.60s'", name);
+		return error_set(NB_ERR_USAGE, "user: user '%.60s' does not exist", name);
 	user->uid = entry->pw_uid;
 	user->gid = entry->pw_gid;
 	user->group_count = (int)(sizeof(user->groups) / sizeof(*user->groups));

@@ -100,8 +100,8 @@ words_expand(char **out, const char *text, const struct placeholder *placeholder
 			continue;
 		}
 		if (it->name == NULL)
-			rc = error_set(NB_ERR_USAGE, "there is no placeholder %.*s",
-				(int)length, text);
+			rc = error_set(
+				NB_ERR_USAGE, "unknown placeholder %.*s", (int)length, text);
 		else if (it->text == NULL)
 			rc = error_set(
 				NB_ERR_USAGE, "%.*s is not known here", (int)length, text);

@@ -216,7 +216,7 @@ job_refuse_key(const char *name)
 	size_t count = 0;
 	for (const struct job_key *key = job_keys; key->said.name != NULL; key++)
 		names[count++] = key->said.name;
-	return error_unknown(name, names, count, "there is no key '%.*s'", JOB_QUOTE_MAX, name);
+	return error_unknown(name, names, count, "unknown key '%.*s'", JOB_QUOTE_MAX, name);
 }
 
 static struct nb_group *
@@ -238,8 +238,7 @@ refuse_group(const struct nb_job *job, const char *name)
 	size_t count = 1;
 	for (size_t i = 0; i < job->group_count && count <= NB_GROUPS_MAX; i++)
 		names[count++] = job->groups[i].name;
-	return error_unknown(
-		name, names, count, "there is no group '%.*s'", JOB_QUOTE_MAX, name);
+	return error_unknown(name, names, count, "unknown group '%.*s'", JOB_QUOTE_MAX, name);
 }
 
 static int

@@ -197,8 +197,7 @@ check_again(const struct nb_job *job, const struct nb_group *group)
 	if (group->again[0] == '\0')
 		return NB_OK;
 	if (of == NULL)
-		return error_set(
-			NB_ERR_USAGE, "again: there is no group '%.47s'", group->again);
+		return error_set(NB_ERR_USAGE, "again: unknown group '%.47s'", group->again);
 	if (of->phase >= group->phase)
 		return error_set(NB_ERR_USAGE,
 			"again: [%s] has to be of an earlier phase; set start = after",
@@ -285,7 +284,7 @@ check_bounds(const struct nb_job *job, const struct nb_group *group)
 	bool is_bounded = group->count > 0 || group->duration_ns > 0;
 	if (!is_bounded && job->records == 0)
 		return error_set(NB_ERR_USAGE,
-			"count: is required if records is 0 and there is no duration");
+			"count: is required if records is 0 and duration is not set");
 	uint64_t count = is_bounded ? group->count : job->records;
 	if (count > 0 && group->warmup_count >= count)
 		return error_set(NB_ERR_USAGE,

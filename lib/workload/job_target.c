@@ -13,7 +13,7 @@ int
 job_target_add(struct nb_job *job, const char *name)
 {
 	if (strlen(name) >= sizeof(job->targets->name))
-		return error_set(NB_ERR_USAGE, "target: '%.*s' is no name of an engine",
+		return error_set(NB_ERR_USAGE, "target: '%.*s' is not the name of an engine",
 			JOB_QUOTE_MAX, name);
 	struct nb_target *target = array_append(
 		&job->targets, &job->target_count, sizeof(*target));

@@ -432,7 +432,7 @@ check_shard(const struct job_key *key, const void *object)
 			NB_ERR_USAGE, "the number of shards must be 1 to %" PRIu64, key->max);
 	if (job->shard >= shards)
 		return error_set(NB_ERR_USAGE,
-			"there is no shard %" PRIu32 " of %" PRIu32
+			"shard %" PRIu32 " of %" PRIu32 " does not exist"
 			"; they are numbered from 0 to %" PRIu32,
 			job->shard, shards, shards - 1);
 	return NB_OK;

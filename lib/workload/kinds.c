@@ -151,7 +151,7 @@ parse_step(struct nb_kind *kind, char *text)
 		step->verb++;
 	if (step->verb == VERBS)
 		return error_unknown(
-			text, verbs, VERBS, "there is no step '%.*s'", JOB_QUOTE_MAX, text);
+			text, verbs, VERBS, "unknown step '%.*s'", JOB_QUOTE_MAX, text);
 	if (delta != NULL &&
 		(step->verb != NB_STEP_MERGE ||
 			nb_parse_count(&step->operand, delta) != NB_OK || step->operand == 0))

@@ -211,7 +211,7 @@ refuse(const struct list *list, const char *name)
 		names[i] = list->items[i].name;
 	const char *near = nb_nearest(name, names, list->count);
 	int rc = error_set(NB_ERR_USAGE,
-		"there is no workload '%s'%s%s%s 'mininb workloads' lists all. A file of your own needs a '/' or .ini in its name",
+		"unknown workload '%s'%s%s%s 'mininb workloads' lists all. A file of your own needs a '/' or .ini in its name",
 		name, near != NULL ? ", did you mean '" : ".", near != NULL ? near : "",
 		near != NULL ? "'?" : "");
 	free(names);

@@ -72,8 +72,8 @@ check_histogram(const struct nb_sizes *wanted)
 	if (total == 0)
 		return error_set(NB_ERR_USAGE, "a histogram in which all weights are 0");
 	if (total > UINT64_MAX)
-		return error_set(NB_ERR_USAGE,
-			"a histogram whose weights are more than 2^64 - 1 together");
+		return error_set(
+			NB_ERR_USAGE, "the weights of a histogram exceed 2^64 - 1 together");
 	return NB_OK;
 }
 

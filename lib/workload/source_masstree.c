@@ -485,7 +485,7 @@ check(const struct nb_job *job, const struct nb_group *group)
 			"masstree-test: %s has no operations of several steps", name);
 	if (group->depth > 1)
 		return error_set(NB_ERR_USAGE,
-			"depth: must be 1 with source masstree, whose operations expect the effect of those before");
+			"depth: must be 1 with source masstree, because its operations expect the effects of earlier operations");
 	if (group->again[0] != '\0')
 		return error_set(NB_ERR_USAGE,
 			"again: needs source = records; masstree chooses the records itself");

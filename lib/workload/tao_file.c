@@ -96,9 +96,9 @@ read_place(const struct form *form, const json_t *values, size_t i, uint32_t *pl
 	if (name == NULL)
 		return error_set(NB_ERR_USAGE, "\"values\" are names of types");
 	*place = find(form->names, form->count, name);
-	return *place < form->count ? NB_OK
-				    : error_unknown(name, form->names, form->count,
-					      "there is no type '%.60s'", name);
+	return *place < form->count
+		? NB_OK
+		: error_unknown(name, form->names, form->count, "unknown type '%.60s'", name);
 }
 
 static int

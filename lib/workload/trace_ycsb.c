@@ -331,7 +331,7 @@ const struct trace_format trace_format_YCSB_TEXT = {
 };
 
 const struct trace_format trace_format_YCSB_LOG = {
-	.help = "what YCSB's binding 'basic' prints",
+	.help = "the output of YCSB's binding 'basic'",
 	.looks = log_looks,
 	.parse = log_parse,
 	.add = log_add,

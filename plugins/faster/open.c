@@ -105,7 +105,7 @@ choose_meta(struct nb_db *db, const struct nb_open_args *args, uint64_t memory)
 	if (rc != NB_NOT_FOUND)
 		return rc;
 	if ((args->flags & NB_OPEN_CREATE) == 0)
-		return db->host->fail(NB_FAIL, "there is no database in %s", args->path);
+		return db->host->fail(NB_FAIL, "no database in %s", args->path);
 	db->meta = (struct meta){
 		.page_size = page->is_set != 0 ? page->u64 : usual_page(args, memory),
 		.level = level_of(args),
@@ -133,7 +133,7 @@ open_file(struct nb_db *db, const struct nb_open_args *args)
 	bool is_there = access(path, F_OK) == 0;
 	if (!is_new && !is_there)
 		return db->host->fail(NB_FAIL,
-			"there is no log of this database at %s; give the log_dir that it was made with",
+			"the log of this database is not in %s; set log_dir to the directory of its creation",
 			path);
 	int rc = NB_OK;
 	if (is_new && is_elsewhere)

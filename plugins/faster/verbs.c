@@ -331,9 +331,8 @@ tell_damage(struct nb_session *session, struct op *op)
 
 	if (op->at <= begin)
 		return OP_AGAIN; /* it was moved to the tail meanwhile */
-	op->error = op->read.error != 0
-		? "a read of the log failed"
-		: "the log is damaged: there is no record where one was";
+	op->error = op->read.error != 0 ? "a read of the log failed"
+					: "the log is damaged: a record is missing";
 	if (op->read.error != 0)
 		return session->db->host->fail(NB_FAIL, "a read of the log %s at %llu: %s",
 			session->db->file.path, (unsigned long long)op->at,

@@ -28,7 +28,7 @@ tree_write_failed(struct tree_session *session)
 	int error = session->pm.error;
 
 	return host->fail(NB_FAIL,
-		"msync of the pool in %s failed: %s; what was written last may be lost",
+		"msync of the pool in %s failed: %s; the last writes may be lost",
 		session->tree->pool->directory, strerror(error));
 }
 

@@ -25,7 +25,7 @@ enum { STANDARD, NUMSYNC };
 	X(FORMAT, CHOICE, "format", NULL, "standard|numsync", \
 		"of a new file; numsync counts synchronizations (standard)") \
 	X(MMAP, BOOL, "mmap", "yes", "map the file; no: read and write") \
-	X(PREREAD, BOOL, "preread", "no", "read what is mapped ahead, MAP_POPULATE") \
+	X(PREREAD, BOOL, "preread", "no", "read the mapping ahead, MAP_POPULATE") \
 	X(CENTFREE, BOOL, "centfree", "no", \
 		"keep free space in one pool instead of one for each bucket") \
 	X(COALESCE, BOOL, "coalesce", "no", "merge neighbouring free space; costs CPU") \

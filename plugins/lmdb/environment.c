@@ -36,7 +36,7 @@ enum {
 	X(WRITEMAP, BOOL, "writemap", "no", \
 		"write through the map, and reserve map_size on the disk: MDB_WRITEMAP") \
 	X(MEMINIT, BOOL, "meminit", "yes", \
-		"zero what a page does not use before it is written; no: MDB_NOMEMINIT")
+		"zero the unused bytes of a page before writing it; no: MDB_NOMEMINIT")
 enum { OPTIONS(OPTION_ID) };
 const struct nb_option environment_options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 

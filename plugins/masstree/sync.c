@@ -174,7 +174,7 @@ sync_up_to(struct store *store, uint64_t number)
 	return error == 0
 		? NB_OK
 		: store->host->fail(NB_FAIL,
-			  "masstree: the log cannot be synced: %s; what was written since may be lost",
+			  "masstree: the log cannot be synced: %s; later writes may be lost",
 			  strerror(error));
 }
 

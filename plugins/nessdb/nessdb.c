@@ -314,7 +314,7 @@ check_room(struct nb_db *db)
 	if (room >= need)
 		return NB_OK;
 	return db->host->fail(NB_FAIL,
-		"%llu bytes are free, and its index may need %llu; what was put is lost",
+		"%llu bytes are free, and its index may need %llu; the last writes are lost",
 		(unsigned long long)room, (unsigned long long)need);
 }
 

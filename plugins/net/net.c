@@ -50,7 +50,7 @@ struct nb_session {
 	X(SERVER_THREADS, U64, "server_threads", "1", "threads", 1, 1024, \
 		"threads of a server that mininb starts itself") \
 	X(PERSISTENT, BOOL, "persistent", "no", \
-		"the served engine keeps its data: a run uses what a load has stored") \
+		"the served engine keeps its data: a run uses the records of a load") \
 	X(SCAN, BOOL, "scan", "no", "the served engine is ordered: scans, one server only") \
 	X(TRANSPORT, CHOICE, "transport", "sockets", "sockets|ofi", \
 		"how to connect: sockets, or ofi for libfabric") \

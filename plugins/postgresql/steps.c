@@ -278,7 +278,7 @@ steps_send(struct nb_session *session, struct flying *op)
 	if ((op->flags & ~EXEC_FLAGS) != 0 && refuse(op, "unknown flag"))
 		return NB_OK;
 	if (is_snapshot && session->txn != NO_TXN && session->db->isolation == READ_COMMITTED &&
-		refuse(op, "within a transaction at read-committed there is no snapshot"))
+		refuse(op, "a transaction at read-committed has no snapshot"))
 		return NB_OK;
 	for (size_t i = 0; i < op->step_count; i++) {
 		const char *refusal = check_step(session->db, &op->steps[i], &place);

@@ -323,7 +323,7 @@ read_settings(struct stream *stream, struct nb_db *db, uint32_t level)
 	if (strcmp(settings[MAXMEMORY], "0") != 0 &&
 		strncmp(settings[POLICY], "allkeys", strlen("allkeys")) == 0)
 		stream->host->log(NB_LOG_WARNING,
-			"%s: the server removes records above maxmemory %s (maxmemory-policy %s): what it removes is reported as missing",
+			"%s: the server removes records above maxmemory %s (maxmemory-policy %s): removed records are reported as missing",
 			stream->address, settings[MAXMEMORY], settings[POLICY]);
 	return NB_OK;
 }
@@ -376,7 +376,7 @@ check_empty(struct stream *stream)
 	if (rc != NB_OK || call.reply.number == 0)
 		return rc;
 	return stream_fail(stream,
-		"the server has %lld keys that mininb did not write (there is no %s); empty it, or choose another one or another -o db=NUMBER",
+		"the server has %lld keys that mininb did not write (it has no %s); empty it, or choose another one or another -o db=NUMBER",
 		(long long)call.reply.number, MARKER_KEY);
 }
 

@@ -19,7 +19,7 @@
 		"get from a replica of each server, whose data may be stale") \
 	X(READY, TIME, "ready", "1m", 0, 0, \
 		"wait so long for a server that loads its data or joins its cluster") \
-	X(TLS, BOOL, "tls", "no", "encrypt connections, and check who the server is") \
+	X(TLS, BOOL, "tls", "no", "encrypt connections, and verify the server's certificate") \
 	X(TLS_CA, TEXT, "tls_ca", NULL, "file of trusted certificates; default: the system's") \
 	X(TLS_CERT, TEXT, "tls_cert", NULL, "file of the client's own certificate") \
 	X(TLS_KEY, TEXT, "tls_key", NULL, "file of its private key") \

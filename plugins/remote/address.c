@@ -70,7 +70,7 @@ address_parse(struct address *out, const struct nb_host *host, const char *text,
 	if (end == NULL)
 		return refuse(host, text, "an IPv6 address needs brackets");
 	if (end == begin || end - begin > ADDRESS_HOST_MAX)
-		return refuse(host, text, "it has no host name, or one that is too long");
+		return refuse(host, text, "the host name is missing or too long");
 	memcpy(out->host, begin, (size_t)(end - begin));
 	end += *end == ']';
 	const char *port = *end == ':' ? end + 1 : default_port;

@@ -126,7 +126,7 @@ full_merge(void *state, const char *key, size_t key_size, const char *existing,
 	if (existing != NULL && existing_size != sizeof(before)) {
 		((const struct nb_host *)state)
 			->log(NB_LOG_WARNING,
-				"rocksdb: merge: a value is not a counter of 8 bytes; what was added to it is dropped");
+				"rocksdb: merge: a value is not a counter of 8 bytes; its additions are dropped");
 		return merged(existing, existing_size, is_done, size);
 	}
 	if (existing != NULL)

@@ -57,7 +57,7 @@
 	X(FILL_CACHE, BOOL, "fill_cache", "yes", \
 		"keep blocks that were read in the block cache") \
 	X(INFO_LOG, BOOL, "info_log", "no", \
-		"write what RocksDB does to its file LOG, not only its options") \
+		"log RocksDB's events to its file LOG, not only its options") \
 	X(STATISTICS, BOOL, "statistics", "no", \
 		"report the statistics of RocksDB as counters; costs some speed") \
 	X(TRANSACTIONS, CHOICE, "transactions", "none", "none|optimistic|pessimistic", \

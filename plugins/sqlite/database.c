@@ -26,7 +26,7 @@ const char *const database_journals[] = {
 
 #define OPTIONS(X) \
 	X(JOURNAL, CHOICE, "journal", "wal", "wal|delete|truncate|persist|memory|off", \
-		"what undoes or redoes a transaction; decides which durability there is") \
+		"journal that undoes or redoes a transaction; limits the durability") \
 	X(PAGE_SIZE, BYTES, "page_size", NULL, 512, 64 << 10, \
 		"of a new database, a power of two; without: 4KiB") \
 	X(MMAP_SIZE, BYTES, "mmap_size", "0", 0, 0x7fff0000, \
@@ -36,7 +36,7 @@ const char *const database_journals[] = {
 	X(BUSY_TIMEOUT, TIME, "busy_timeout", "5s", 0, 3600000000000, \
 		"how long to wait for a lock before the answer is a conflict") \
 	X(SECURE_DELETE, BOOL, "secure_delete", NULL, \
-		"overwrite with zeros what is deleted; without: as SQLite is built")
+		"overwrite deleted content with zeros; not given: as SQLite is built")
 enum { OPTIONS(OPTION_ID) };
 const struct nb_option database_options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 

@@ -214,7 +214,7 @@ add_cache(struct params *params, const struct nb_open_args *args, enum type type
 		add(params, ",cap_mem_size=%llu", (unsigned long long)args->cache_bytes);
 	else
 		args->host->log(NB_LOG_WARNING,
-			"tkrzw: type=%s has no cache whose size could be set; the cache size is ignored",
+			"tkrzw: type=%s has no cache; the cache size is ignored",
 			database_types[type].name);
 }
 

@@ -14,8 +14,7 @@ enum { TEXT_SIZE = 512 };
 
 /* Options without a default belong to the table, which keeps them from its creation. */
 #define OPTIONS(X) \
-	X(TYPE, CHOICE, "type", NULL, "btree|lsm", \
-		"what a new table is: a B-tree, if not given, or a tree of trees") \
+	X(TYPE, CHOICE, "type", NULL, "btree|lsm", "type of a new table; not given: a B-tree") \
 	X(COMPRESSION, CHOICE, "compression", NULL, "none|snappy|zlib", \
 		"of the blocks of a new table; not given: none") \
 	X(LEAF_PAGE_MAX, BYTES, "leaf_page_max", NULL, 4 << 10, 512 << 20, \
@@ -25,7 +24,7 @@ enum { TEXT_SIZE = 512 };
 	X(MEMORY_PAGE_MAX, BYTES, "memory_page_max", NULL, 4 << 10, 10ull << 40, \
 		"size to which a page grows in memory; not given: 5MiB") \
 	X(PREFIX_COMPRESSION, BOOL, "prefix_compression", NULL, \
-		"leave out what a key shares with the one before; not given: no") \
+		"omit the prefix shared with the previous key; not given: no") \
 	X(LSM_CHUNK_SIZE, BYTES, "lsm_chunk_size", NULL, 512 << 10, 500 << 20, \
 		"size at which a new tree is begun, with type=lsm; not given: 10MiB") \
 	X(CHECKPOINT_INTERVAL, TIME, "checkpoint_interval", NULL, SECOND_NS, \

@@ -133,7 +133,7 @@ load helper
 
 @test "an older value than this thread's own is stale" {
 	mininb 3 run -w ycsb-a -d "$(plugin stale)" --verify-rate=1
-	matches "$stderr" '^mininb: run: [0-9]+ of [0-9]+ records that were verified are not what they should be: stale [0-9]+; the first are listed in the report$'
+	matches "$stderr" '^mininb: run: [0-9]+ of [0-9]+ verified records are wrong: stale [0-9]+; the first are listed in the report$'
 	matches "$(line_of Wrong)" '^read, operation [0-9]+, key user[0-9]+: stale, version 0, expected [0-9]+$'
 	equals "$(grep -c '^Wrong  ' <<<"$output")" 8
 }

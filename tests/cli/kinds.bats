@@ -221,7 +221,7 @@ findings_of() {
 		contains "$stderr" "$said"
 	done <<-'END'
 		[kind look]\nsteps = get\ncalls = all|allowed: auto, execute, transaction, batch, single
-		[kind look]\nsteps = gte|there is no step 'gte', did you mean 'get'?
+		[kind look]\nsteps = gte|unknown step 'gte', did you mean 'get'?
 		[kind look]\nsteps = get@1|comes the number of a step before it
 		[kind look]\nsteps = get*0|a number or a range of 1 to 1024
 		[kind look]\nsteps = get:5|only add takes a number

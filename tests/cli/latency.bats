@@ -27,7 +27,7 @@ RUN=(run --driver=memory --workload=ycsb-a --records=1000 --count=10000 --quiet)
 	contains "$output" 'Without stamps'
 	mininb 0 "${RUN[@]}" --latency=block --output=block.json
 	contains "$output" 'two for each block of operations'
-	contains "$output" 'there are no latencies'
+	contains "$output" 'no latencies'
 	lacks "$output" 'With stamps  '
 	mininb 2 compare sampled.json block.json
 	contains "$stderr" 'differing latency stamps: sampled:10 (sampled.json), block (block.json)'

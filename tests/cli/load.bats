@@ -70,8 +70,8 @@ load helper
 }
 
 @test "load rejects a wrong workload before it writes" {
-	refuses "there is no workload 'ycbs-a', did you mean 'ycsb-a'?" load -w ycbs-a
-	refuses 'ycsb-a: there are no records to load' load -w ycsb-a --records=0 \
+	refuses "unknown workload 'ycbs-a', did you mean 'ycsb-a'?" load -w ycbs-a
+	refuses 'ycsb-a: no records to load' load -w ycsb-a --records=0 \
 		--read=0 --update=0 --insert=1
 	refuses "unknown option --recrods, did you mean --records?" load --recrods=5
 	mininb 1 load -w ./gone.ini

@@ -163,7 +163,7 @@ load helper
 		contains "$stderr" "$2"
 		[ ! -e refused ]
 	}
-	refused run 'there is no shard 3 of 3; they are numbered from 0 to 2' --read=1 --shard=3/3
+	refused run 'shard 3 of 3 does not exist; they are numbered from 0 to 2' --read=1 --shard=3/3
 	refused run 'is not K/N' --read=1 --shard=3
 	refused run 'would have to wait for inserts of the other shards' --read=95 --insert=5 \
 		--shard=0/2

@@ -91,8 +91,8 @@ sweep()
 	mininb 0 load -w ycsb-a --records=100 --fresh
 	mininb 0 run -w ycsb-a --records=100 --verify-rate=1 --sweep --duration=30ms \
 		--output=sweep.json
-	contains "$(<sweep.json)" 'are those of an earlier point of this sweep, because all points share one'
-	lacks "$(<sweep.json)" 'are those of an earlier run'
+	contains "$(<sweep.json)" 'came from an earlier point of this sweep, because all points share one'
+	lacks "$(<sweep.json)" 'came from an earlier run'
 }
 
 @test "an interrupted sweep ends, and shows what it has" {

@@ -147,7 +147,7 @@ job()
 		cpus = 0-|cpus: '0-' is not a list of CPUs
 		ready = soon|ready: must be connect or output:TEXT, not 'soon'
 		command = "x|command: '"x' lacks the end of a quote
-		command = cat {nothing}|target: there is no placeholder {nothing}
+		command = cat {nothing}|target: unknown placeholder {nothing}
 		stop-timeout = 5 cats|stop-timeout:
 		address = nowhere|target: address: 'nowhere' lacks its port
 	END

@@ -88,10 +88,10 @@ value_of()
 }
 
 @test "an unknown workload names the nearest" {
-	refuses "there is no workload 'ycbs-a', did you mean 'ycsb-a'?" workloads ycbs-a
+	refuses "unknown workload 'ycbs-a', did you mean 'ycsb-a'?" workloads ycbs-a
 	contains "$stderr" "'mininb workloads' lists all"
-	refuses "there is no workload 'ycbs-a', did you mean 'ycsb-a'?" run -w ycbs-a
-	refuses "there is no workload 'x'. 'mininb workloads' lists all" load --workload=x
+	refuses "unknown workload 'ycbs-a', did you mean 'ycsb-a'?" run -w ycbs-a
+	refuses "unknown workload 'x'. 'mininb workloads' lists all" load --workload=x
 	refuses '--workload: NAME must not be empty' run --workload=
 	mininb 1 run -w ./gone.ini
 	equals "$stderr" 'mininb: ./gone.ini: No such file or directory'
@@ -106,9 +106,9 @@ value_of()
 	refuses 'unknown option -records, did you mean --records?' run -records 5
 	refuses 'unknown option --.read' run --.read=5
 	refuses 'unknown option --recrods' put --recrods=5
-	refuses "there is no key 'recrods', did you mean 'records'?" \
+	refuses "unknown key 'recrods', did you mean 'records'?" \
 		run -w ycsb-a --set recrods=5
-	refuses "there is no group 'reader', did you mean 'readers'?" \
+	refuses "unknown group 'reader', did you mean 'readers'?" \
 		run -w readwhilewriting --reader.threads=5
 	refuses "--set: 'records' is not [GROUP.]KEY=VALUE" run --set records
 }
