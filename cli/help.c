@@ -167,8 +167,8 @@ print_text(FILE *out)
 	      "The result goes to standard output, everything else to standard error. The exit\n"
 	      "status is 0 on success, 1 if the engine or the system failed, 2 for\n"
 	      "wrong usage or results that cannot be compared, 3 if data was missing or\n"
-	      "wrong, 4 if a promise is broken, no rate held a limit, a gate failed or\n"
-	      "--strict met a note, 130 when interrupted.\n\n"
+	      "wrong or crash found a broken promise, 4 if check found a broken promise, no\n"
+	      "rate held a limit, a gate failed or --strict met a note, 130 when interrupted.\n\n"
 	      "'mininb ACTION --help' lists only the options of that action.\n\n"
 	      "A first run:\n"
 	      "  mininb keys && mininb put && mininb shuffle && mininb get\n",
