@@ -422,7 +422,7 @@ typedef void (*nb_stat_emit)(
 struct nb_engine {
 	uint32_t abi;  /* NB_ENGINE_ABI */
 	uint32_t size; /* sizeof(struct nb_engine) of the plugin's header */
-	/* as in --driver: a letter a-z, then a-z, 0-9, _ and -; at most 64 characters */
+	/* as in --driver: a letter a-z, then a-z, 0-9, _ and -, 64 characters at most */
 	const char *name;
 	const char *summary;      /* one line */
 	const char *licence;      /* SPDX, of the engine: "BSD-3-Clause" */
