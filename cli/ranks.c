@@ -39,11 +39,13 @@ enum {
 };
 
 /*
- * Interval between partial results. Rank 0 needs about 3.4 ms of CPU time to merge one file, so
- * this interval per rank takes about 1 % of a CPU.
+ * Least interval between partial results. Rank 0 needs at least 3.4 ms of CPU time to merge one
+ * file, and ten times as much if it contains many samples. So rank 0 also measures that time, and
+ * waits until a merge takes at most 1 % of a CPU.
  */
 #define PARTIAL_NS UINT64_C(2000000000)
 #define PARTIAL_RANK_NS UINT64_C(340000000)
+enum { PARTIAL_SHARE = 100 };
 
 enum { CHILD_WAITS, CHILD_GOES, CHILD_QUITS };
 
@@ -63,6 +65,7 @@ static struct {
 	int files[PARTIAL_FILES];
 	uint64_t partials;   /* number of partial results read */
 	uint64_t written_ns; /* time of the last write to --output */
+	uint64_t merge_ns;   /* CPU time that it took */
 	bool was_ready, was_failed;
 } own;
 
@@ -271,16 +274,19 @@ write_partials(const struct options *options)
 	uint64_t now_ns = clock_now_ns();
 	bool has_failed = nb_ranks_failure(own.ranks) != NULL && !own.was_failed;
 	bool is_due = nb_ranks_news(own.ranks) >= own.launch.ranks &&
-		now_ns - own.written_ns >= partial_ns() / 2;
+		now_ns - own.written_ns >= partial_ns() / 2 &&
+		now_ns - own.written_ns >= PARTIAL_SHARE * own.merge_ns;
 	if (options->output == NULL || strcmp(options->output, "-") == 0 ||
 		(!is_due && !has_failed))
 		return;
+	uint64_t begin_ns = clock_cpu_ns();
 	own.written_ns = now_ns;
 	own.was_failed |= has_failed;
 	struct nb_results *merged = merge(false);
 	if (merged != NULL && nb_results_write_file(merged, "json", options->output, 0) < 0)
 		message_last_failure(-1);
 	nb_results_delete(merged);
+	own.merge_ns = clock_cpu_ns() - begin_ns;
 }
 
 int

@@ -2,6 +2,7 @@
 /* Features for ranks: partial results, a begin that others choose, and one shard. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -63,6 +64,41 @@ TEST(partial_results_are_of_what_was_done_so_far)
 	ck_assert_uint_eq(rig.run->digest, heard.digest);
 	/* the final result excludes the partial ones */
 	ck_assert_uint_eq(nb_histogram_count(rig.run->measured.service), rig.run->measured.ops);
+}
+
+static uint64_t
+cpu_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/** Takes 2 ms of CPU time or more. */
+static void
+work(void *arg, const struct nb_run *run)
+{
+	uint64_t *calls = arg, end_ns = cpu_ns() + 2000000;
+	while (cpu_ns() < end_ns)
+		;
+	++*calls;
+}
+
+TEST(calls_that_take_long_are_rare)
+{
+	const uint64_t ms = 1000000, hour = 3600000 * ms;
+	uint64_t calls = 0;
+	begin("records = 100\nread = 1\ncount = 100\n");
+	rig.options.partial = work;
+	rig.options.partial_arg = &calls;
+	toy_new(&rig);
+	job_tell_partial(rig.run, 5 * ms);
+	ck_assert_uint_eq(calls, 1);
+	job_tell_partial(rig.run, 6 * ms);
+	job_tell_partial(rig.run, 204 * ms);
+	ck_assert_uint_eq(calls, 1);
+	job_tell_partial(rig.run, hour);
+	ck_assert_uint_eq(calls, 2);
 }
 
 /** The number of calls, and the start time that they return from `known_from` on. */

@@ -243,7 +243,10 @@ struct nb_run_options {
 	 */
 	uint64_t (*start)(void *arg);
 	void *start_arg;
-	/* Called on the thread of nb_run_execute() every partial_ns of measured operations. */
+	/*
+	 * Called on the thread of nb_run_execute() every partial_ns of measured operations, or
+	 * less often if calls would take more than 1 % of the CPU time of a thread.
+	 */
 	nb_partial_fn partial;
 	void *partial_arg;
 	uint64_t partial_ns; /* 0: never */

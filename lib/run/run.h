@@ -218,6 +218,7 @@ struct nb_run {
 	uint64_t steady_ns, steady_ops;     /* at the last check */
 	uint64_t interval_ns, interval_ops; /* at the end of the last interval */
 	uint64_t partial_ns;                /* at the last call of options.partial */
+	uint64_t partial_cost_ns;           /* CPU time of that call */
 	struct nb_histogram *interval_now, *interval_before;
 };
 

@@ -9,10 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/histogram.h"
 #include "run/run.h"
+
+/* The workers may share a CPU with this thread: calls take at most one part of so many of its time. */
+enum { PARTIAL_SHARE = 100 };
 
 static int
 peek_into(struct nb_histogram **into, const struct nb_histogram *from)
@@ -142,14 +146,27 @@ tell(struct nb_run *run, uint64_t now_ns)
 	return rc;
 }
 
+static uint64_t
+cpu_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 void
 job_tell_partial(struct nb_run *run, uint64_t now_ns)
 {
 	uint64_t every_ns = run->options.partial_ns;
-	if (run->options.partial == NULL || every_ns == 0 ||
-		now_ns - run->partial_ns < every_ns)
+	if (run->options.partial == NULL || every_ns == 0)
 		return;
+	if (every_ns < PARTIAL_SHARE * run->partial_cost_ns)
+		every_ns = PARTIAL_SHARE * run->partial_cost_ns;
+	if (now_ns - run->partial_ns < every_ns)
+		return;
+	uint64_t begin_ns = cpu_ns();
 	run->partial_ns = now_ns;
 	if (tell(run, now_ns) != NB_OK)
 		log_message(NB_LOG_WARNING, "no partial result was made: %s", nb_error_text());
+	run->partial_cost_ns = cpu_ns() - begin_ns;
 }
