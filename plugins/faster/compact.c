@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compaction, by the keeper: records of the oldest pages that are still the newest of their key
- * are appended once more, and the log then begins behind these pages.
+ * Compaction, by the keeper. It searches the oldest pages for records that are still the newest of
+ * their key, and appends copies of them. Then the log begins after these pages.
  *
- * A record is linked by the same compare-and-swap as a session's: if anybody has written a newer
- * one of the key meanwhile, the entry has changed, and the record is looked at again. Deletions are
- * not copied, since all that they hide is older and goes with them.
+ * The keeper links a copy with the same compare-and-swap as a session. If a session has linked a
+ * newer record to the chain, the entry has changed, and the keeper checks the old record again.
+ * It does not copy tombstones: the records that they hide are older, so they are discarded, too.
  *
- * The copies are flushed and synced before `begin` is stored, and the old pages are given back only
- * after that, so a crash finds one of the two.
+ * The keeper flushes and syncs the copies, then stores the new `begin`, and then gives the old
+ * pages back. So after a crash, the log contains the old records or the copies.
  */
 #include "store.h"
 
-/* Of one compaction. */
+/* The state of one compaction. */
 struct compaction {
 	struct nb_db *db;
-	unsigned char *page, *hop; /* buffers: a page each */
-	uint64_t kept;
+	unsigned char *page, *hop; /* buffers of a page each */
+	uint64_t kept;             /* bytes of the copies */
 };
 
 /* ---- is a record the newest of its key? ---- */
@@ -43,7 +43,7 @@ read_record(struct compaction *compaction, uint64_t address)
 
 enum { NEWEST, OLDER, UNKNOWN };
 
-/* Down the part of a chain that is on storage, from `from` to the record at `address`. */
+/* Follow the part of a chain on storage, from `from` to the record at `address`. */
 static int
 look_on_storage(
 	struct compaction *compaction, uint64_t from, uint64_t address, const struct key *key)
@@ -60,7 +60,7 @@ look_on_storage(
 	return from == address ? NEWEST : OLDER;
 }
 
-/* In memory: sets *from to where the chain leaves it. */
+/* Follow the part of a chain in memory. Sets *from to the address at which it leaves memory. */
 static int
 look_in_memory(struct nb_db *db, uint64_t address, const struct key *key, struct slot *slot,
 	uint64_t *from)
@@ -85,7 +85,7 @@ look_in_memory(struct nb_db *db, uint64_t address, const struct key *key, struct
 
 /* ---- copying ---- */
 
-/* The entry is as it was read: append the record in front of its chain. */
+/* Append a copy of the record, if the entry of its chain is still `seen`. */
 static int
 link_copy(struct nb_db *db, const uint64_t *record, const struct key *key, uint64_t seen)
 {
@@ -169,7 +169,7 @@ keep_page(struct compaction *compaction, uint64_t page)
 	return rc;
 }
 
-/* What was kept is in the log for good: forget the old. */
+/* Sync the copies, store the new begin, and discard the old pages. */
 static int
 begin_at(struct nb_db *db, uint64_t begin)
 {

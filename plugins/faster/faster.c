@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of the engine `faster`: its sessions, and each verb handed on.
+ * The table of the engine `faster`: its sessions and its verbs.
  *
- * A session that is outside of a call is in no epoch, so no flush, growth or checkpoint waits for
- * it: FASTER's own sessions have to refresh theirs now and then even when they are idle.
+ * A session outside a call is not in an epoch, so no flush, growth or checkpoint waits for it.
+ * In FASTER, even an idle session has to refresh its epoch regularly.
  */
 #include "store.h"
 
@@ -101,7 +101,7 @@ begin_op(struct nb_session *session, uint32_t verb, struct nb_slice key)
 	return op;
 }
 
-/* Done in memory; and as durable as it has to be. */
+/* The write is done in memory: wait until it has the required durability. */
 static inline int
 end_write(struct nb_session *session, const struct op *op, int rc)
 {
@@ -181,7 +181,7 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 	return session->verbs.merge(session, key, how, operand);
 }
 
-/* Ask for what the next writes need: the buckets of all, then their records. */
+/* Prefetch for the next writes: the buckets of all, then their records. */
 static void
 fetch(const struct nb_session *session, const struct nb_write *writes, size_t count)
 {
@@ -197,7 +197,7 @@ fetch(const struct nb_session *session, const struct nb_write *writes, size_t co
 	epoch_exit(session->epoch);
 }
 
-/* One after the other; all are waited for together. */
+/* Execute the writes one after the other, then wait once for the flush of all. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -244,7 +244,7 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	return requests_multi_get(session, keys, count, values, answers);
 }
 
-/* ---- the whole ---- */
+/* ---- the database ---- */
 
 static int
 flush(struct nb_db *db, uint32_t upto)
@@ -265,7 +265,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	pthread_mutex_lock(&db->lock);
 	uint64_t compacted = db->compacted;
 	pthread_mutex_unlock(&db->lock);
-	epoch_enter(db->stats_epoch); /* or a growth could free the table */
+	epoch_enter(db->stats_epoch); /* else a growth could free the table */
 	index_count(&db->index, &buckets, &overflows);
 	epoch_exit(db->stats_epoch);
 #define GAUGE(name, unit, value) emit(to, name, unit, NB_STAT_GAUGE, value)

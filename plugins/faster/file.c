@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file of the log. All writes go through pwrite(2), so that they can be seen and made to fail
- * from outside; reads of single records go through reads.c.
+ * The file of the log. All writes use pwrite(2), so tests can observe them and make them fail.
+ * Reads of single records go through reads.c.
  */
 #include "file.h"
 #include "moment.h"
@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK = 4096 /* the largest that a device asks for */, BLOCK_MIN = 512 };
+enum { BLOCK = 4096 /* the largest that a device requires */, BLOCK_MIN = 512 };
 
-/* The alignment that the file system asks for, where the kernel can tell (since 6.1). */
+/* The alignment that the file system requires. Linux reports it since 6.1. */
 static size_t
 block_of(int fd)
 {
@@ -54,7 +54,9 @@ file_open(struct file *file, const struct nb_host *host, const char *path, bool 
 
 /* ---- a new log in a directory that databases may share ---- */
 
-/* The database that a log without records belongs to. It keeps its inode if it is moved. */
+/*
+ * The database that owns a log without records. Its directory keeps the inode if it is moved.
+ */
 struct owner {
 	uint64_t magic, device, inode;
 };
@@ -85,7 +87,7 @@ is_of(const char *path, const struct owner *owner)
 	return is_it;
 }
 
-/* 0, or errno. */
+/* Returns 0 or errno. */
 static int
 write_owner(const char *path, const struct owner *owner, bool is_synced)
 {
@@ -105,8 +107,8 @@ write_owner(const char *path, const struct owner *owner, bool is_synced)
 }
 
 /*
- * The log gets its name with its owner in it, and never replaces another one: link(2) fails where
- * a rename would not. The name before that is the database's own, so it may remove it.
+ * Write the owner to the file `made`, then link it to `path`. link(2) never replaces another log,
+ * unlike rename(2). The name `made` contains the owner, so the database may remove the file.
  */
 static int
 make(const char *path, const char *made, const struct owner *owner, bool is_synced)
@@ -120,7 +122,7 @@ make(const char *path, const char *made, const struct owner *owner, bool is_sync
 	if (error == 0 && link(made, path) != 0)
 		error = errno;
 	moment_reached(MOMENT_LOG_LINKED);
-	(void)unlink(made); /* if it stays, the database's next new log removes it */
+	(void)unlink(made); /* if it stays, the next new log of the database removes it */
 	moment_reached(MOMENT_LOG_NAMED);
 	return error;
 }
@@ -152,7 +154,7 @@ file_close(struct file *file)
 	file->fd = -1;
 }
 
-/* After a short call the next one begins here: a direct one at a block. */
+/* After a short call, the next one begins at a multiple of this: with O_DIRECT, a block. */
 static size_t
 unit_of(const struct file *file)
 {
@@ -209,7 +211,7 @@ file_punch(struct file *file, uint64_t from, uint64_t to)
 {
 	from = block_ceiling(file, from);
 	to = block_floor(file, to);
-	if (from < to) /* where it cannot, the log only takes more space */
+	if (from < to) /* if this fails, the log only takes more space */
 		(void)fallocate(file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			(off_t)from, (off_t)(to - from));
 }

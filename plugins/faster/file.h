@@ -2,8 +2,7 @@
 #ifndef FASTER_FILE_H
 #define FASTER_FILE_H
 /**
- * The file of the log: the offset in it is the address. Without the page cache (O_DIRECT) where
- * the file system allows it and the durability asks for storage.
+ * The file of the log: a file offset is a log address.
  */
 #include <mininb/engine.h>
 
@@ -19,14 +18,19 @@ struct file {
 	char path[4096];
 };
 
+/**
+ * Open or create the file. `is_direct`: with O_DIRECT if the file system supports it. Returns
+ * NB_OK or a failure.
+ */
 int
 file_open(struct file *file, const struct nb_host *host, const char *path, bool is_direct);
 
 /**
- * Make an empty log at `path` for the database in the directory `database`. Its first bytes name
- * that directory until the first page is written. A log that a crash has left behind before it
- * was written is replaced, if it is of the same directory. `is_synced`: its bytes are, before it
- * gets its name. NB_OK; NB_UNSUPPORTED: the log there is of another database; or a failure.
+ * Create an empty log at `path` for the database in the directory `database`. The first bytes
+ * of the log identify that directory until the first page overwrites them. If `path` is such a
+ * log, left by a crash, file_make() replaces it if it belongs to the same directory.
+ * `is_synced`: sync the content before the file gets its name. Returns NB_OK, NB_UNSUPPORTED if
+ * `path` is the log of another database, or a failure.
  */
 int
 file_make(const struct nb_host *host, const char *path, const char *database, bool is_synced);
@@ -34,19 +38,22 @@ file_make(const struct nb_host *host, const char *path, const char *database, bo
 void
 file_close(struct file *file);
 
-/** Aligned. 0, or errno. */
+/** Write all bytes. All arguments are aligned to `block`. Returns 0 or errno. */
 int
 file_write(struct file *file, const void *data, size_t size, uint64_t offset);
 
-/** Aligned. Sets *got, less than `size` only at the end of the file. 0, or errno. */
+/**
+ * Read `size` bytes. All arguments are aligned to `block`. *got is less than `size` only at the
+ * end of the file. Returns 0 or errno.
+ */
 int
 file_read(struct file *file, void *data, size_t size, uint64_t offset, size_t *got);
 
-/** 0, or errno. */
+/** Sync the data of the file. Returns 0 or errno. */
 int
 file_sync(struct file *file);
 
-/** Give what is before `offset` back to the file system, if it can. */
+/** Give the blocks inside [from, to) back to the file system, if it supports that. */
 void
 file_punch(struct file *file, uint64_t from, uint64_t to);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Moving the regions of the log: seals, writing, and the flusher, the thread that does it.
+ * Movement of the regions of the log: seals, writes, and the flusher thread.
  *
- * The thread that moves the regions holds `flushing` and waits for sessions that are within an
- * epoch. So a session never waits for a region, or for `flushing`, within an epoch.
+ * A thread that moves the regions holds `flushing` and waits for sessions that are inside an
+ * epoch. So a session inside an epoch never waits for a region or for `flushing`.
  */
 #include "regions.h"
 
@@ -45,8 +45,8 @@ seal_checksum(const struct seal *seal, const void *bytes, size_t size)
 }
 
 /*
- * Fill the seals from `flushed` to `to`: one at the start of each page, and the last, which ends
- * at `to`. Each closes a part of one page.
+ * Fill the seals from `flushed` to `to`: one at the start of each page, and the last one, which
+ * ends at `to`. Each seal covers a part of one page.
  */
 static void
 fill_seals(struct log *log, uint64_t to, bool is_cut)
@@ -61,7 +61,7 @@ fill_seals(struct log *log, uint64_t to, bool is_cut)
 	}
 }
 
-/* The block at the end also has bytes that sessions are changing: zeros instead. */
+/* The last block also contains bytes that sessions are changing: write zeros instead. */
 static int
 write_last_block(struct log *log, uint64_t block, uint64_t to)
 {
@@ -72,7 +72,10 @@ write_last_block(struct log *log, uint64_t block, uint64_t to)
 	return file_write(log->file, log->bounce, log->file->block, block);
 }
 
-/* Immutable and sealed. What is before `flushed` in its block is written again, the same. */
+/*
+ * Write a part of the log, which is immutable and sealed. Bytes before `from` in its block are
+ * written again, unchanged.
+ */
 static int
 write_part(struct log *log, uint64_t from, uint64_t to)
 {
@@ -91,7 +94,7 @@ write_part(struct log *log, uint64_t from, uint64_t to)
 	return error != 0 ? error : write_last_block(log, last, to);
 }
 
-/* Frames that the ring has beyond its capacity go back to the system as others come. */
+/* If the ring is larger than its capacity, give the old frames back to the system. */
 static void
 drop_frames(struct log *log, uint64_t from, uint64_t to)
 {
@@ -112,7 +115,7 @@ tell_moved(struct log *log)
 	pthread_mutex_unlock(&log->lock);
 }
 
-/* Not beyond the page that will be written next. */
+/* Move `head` far enough for free frames, but not after the first page that is not written. */
 static void
 shift_head(struct log *log)
 {
@@ -130,7 +133,10 @@ shift_head(struct log *log)
 	tell_moved(log);
 }
 
-/* `read_only` is published and the end of a seal: make what is before it immutable, write it. */
+/*
+ * Make the log before `read_only` immutable and write it. `read_only` is published, and is the end
+ * of a seal.
+ */
 static int
 settle(struct log *log, bool is_cut)
 {
@@ -154,7 +160,7 @@ settle(struct log *log, bool is_cut)
 	return NB_OK;
 }
 
-/* Sets `read_only` behind a seal that is the newest item. False: no frame for it. */
+/* Append a cut and set `read_only` to its end. False: the log has no free frame for it. */
 static bool
 append_seal(struct log *log)
 {
@@ -179,7 +185,7 @@ append_seal(struct log *log)
 	return true;
 }
 
-/* Move `read_only` behind the seal at the start of this page. */
+/* Move `read_only` to the end of the seal at the start of this page. */
 static int
 move_read_only(struct log *log, uint64_t page)
 {
@@ -228,7 +234,7 @@ log_flush(struct log *log, bool is_synced)
 	return rc == NB_OK ? NB_OK : log_fail(log);
 }
 
-/* What the flusher does by itself. */
+/* One round of the flusher. */
 static void
 advance(struct log *log, bool is_flush_wanted)
 {
@@ -299,7 +305,7 @@ log_wait_for_flush(struct log *log, uint64_t address)
 	if (log_read(region) >= address)
 		return NB_OK;
 	pthread_mutex_lock(
-		&log->flushing); /* whoever waited for it finds all done, most times */
+		&log->flushing); /* after a wait, another thread has mostly flushed all */
 	if (log_read(region) < address)
 		rc = flush_all(log, log->is_synced);
 	pthread_mutex_unlock(&log->flushing);

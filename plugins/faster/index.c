@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The hash index: inserting, and growth. Looking up is in index.h.
+ * The hash index: inserts and growth. index.h contains the lookup.
  *
- * Nobody waits for a lock here, but for two short moments of another session: while it splits the
- * very bucket that is wanted, and while it decides on a tentative entry.
+ * The index has no locks. A session waits for another one in two cases only: while the other
+ * session splits the same bucket, and while it decides on a tentative entry.
  */
 #include "index.h"
 
@@ -13,14 +13,14 @@
 
 enum {
 	OVERFLOW_MIN = 1024,
-	KEEPER_BUCKETS = 64, /* in one epoch */
+	KEEPER_BUCKETS = 64, /* that the keeper processes in one epoch */
 	TOUCH_BYTES = 4096   /* the smallest page */
 };
 enum { NOT_SPLIT, IN_WORK, IS_SPLIT };
 
 /* ---- tables ---- */
 
-/* Room for as many overflow buckets as buckets: only those in use take memory. */
+/* Reserves as many overflow buckets as buckets. Unused ones take no memory. */
 static struct table *
 table_new(const struct nb_host *host, unsigned level)
 {
@@ -48,8 +48,8 @@ no_memory:
 }
 
 /*
- * Make the kernel provide all pages of the buckets. Splitting a bucket fills two, which are in two
- * pages: to clear two of 2 MiB took an operation 10 ms.
+ * Make the kernel provide all pages of the buckets. A split fills two buckets in two pages.
+ * Without this, an operation took 10 ms while the kernel cleared two pages of 2 MiB.
  */
 static void
 table_touch(struct table *table)
@@ -94,7 +94,7 @@ index_count(const struct index *index, uint64_t *buckets, uint64_t *overflows)
 
 /* ---- inserting ---- */
 
-/* A new bucket at the end of a chain. False: no room. */
+/* Append an overflow bucket to a bucket. False: no room. */
 static bool
 add_overflow(struct table *table, struct bucket *last)
 {
@@ -105,13 +105,13 @@ add_overflow(struct table *table, struct bucket *last)
 		__atomic_sub_fetch(&table->overflow_used, 1, __ATOMIC_RELAXED);
 		return false;
 	}
-	/* If another session was first, the bucket that it has added is used; this one is lost. */
+	/* If another session was faster, its bucket is used; this one remains unused. */
 	(void)__atomic_compare_exchange_n(
 		&last->overflow, &expected, number, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	return true;
 }
 
-/* A free word in the chain of a bucket. NULL: FIND_AGAIN or INSERT_NO_ROOM in *why. */
+/* A free word in a bucket or its overflow buckets. NULL: *why is INSERT_AGAIN or _NO_ROOM. */
 static uint64_t *
 find_free(struct table *table, uint64_t hash, int *why)
 {
@@ -136,9 +136,9 @@ find_free(struct table *table, uint64_t hash, int *why)
 }
 
 /*
- * Whether no other entry has the tag of this tentative one. Of two tentative ones the later in
- * the chain gives way. The earlier waits for it, since the later may have looked before the
- * earlier came, and then stays.
+ * Whether no other entry has the tag of this tentative entry. If two tentative entries have the
+ * tag, the later one in the chain gives way if it finds the earlier one. It may have searched
+ * before the earlier one was there, and then it stays. So the earlier one waits for its decision.
  */
 static bool
 is_alone(struct table *table, uint64_t hash, const uint64_t *own, uint64_t tag)
@@ -169,9 +169,9 @@ is_alone(struct table *table, uint64_t hash, const uint64_t *own, uint64_t tag)
 }
 
 /*
- * Another session decides on a tentative entry of this tag. To come back before that would only
- * append one more record that is of no use. That session does not wait for this one, which has no
- * tentative entry any more.
+ * Wait until other sessions have decided on their tentative entries of this tag. An earlier retry
+ * would only append one more useless record. The other sessions do not wait for this one, because
+ * it has removed its tentative entry.
  */
 static void
 await_decision(struct table *table, uint64_t hash, uint64_t tag)
@@ -203,7 +203,7 @@ index_insert(struct index *index, uint64_t hash, uint64_t address)
 
 	if (word == NULL)
 		return why;
-	/* The exchange is a full fence: of two sessions that look for each other one sees. */
+	/* The exchange is a full fence: if two sessions insert, at least one sees the other. */
 	if (!__atomic_compare_exchange_n(word, &expected, entry | ENTRY_TENTATIVE, false,
 		    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return INSERT_AGAIN;
@@ -239,7 +239,7 @@ freeze_word(uint64_t *word)
 	unsigned spins = 0;
 
 	for (;;) {
-		if ((entry & ENTRY_TENTATIVE) != 0) { /* its session decides in a moment */
+		if ((entry & ENTRY_TENTATIVE) != 0) { /* its session will decide soon */
 			pause_a_little(&spins);
 			entry = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 			continue;
@@ -250,7 +250,10 @@ freeze_word(uint64_t *word)
 	}
 }
 
-/* The newest record of the chain, in memory, whose hash has this bit; else where memory ends. */
+/*
+ * The newest record in memory whose hash bit equals `side`, or else the address at which the chain
+ * leaves memory. 0: none.
+ */
 static uint64_t
 chain_of_side(const struct index *index, uint64_t address, unsigned bit, unsigned side)
 {
@@ -267,7 +270,7 @@ chain_of_side(const struct index *index, uint64_t address, unsigned bit, unsigne
 	return address >= begin ? address : 0;
 }
 
-/* Nobody else looks at the new bucket before it is split. False: no room for an overflow. */
+/* No other session reads the new bucket before the split ends. False: no room. */
 static bool
 copy_entry(struct table *to, uint64_t at, uint64_t entry)
 {
@@ -304,8 +307,8 @@ split_entry(const struct index *index, struct table *to, uint64_t at, uint64_t e
 }
 
 /*
- * The new table has room: as many overflow buckets as buckets, each of which takes seven entries,
- * where the old one has had half as many of both.
+ * The new table has enough room for the copies: it has twice as many buckets and overflow buckets
+ * as the old one.
  */
 static void
 split_bucket(struct index *index, struct table *from, struct table *to, uint64_t at)
@@ -368,7 +371,7 @@ index_grow(struct index *index, struct epoch_slot *slot)
 	return NB_OK;
 }
 
-/* ---- after the beginning of the log has moved ---- */
+/* ---- after the begin of the log has moved ---- */
 
 static void
 clean_bucket(struct table *table, struct bucket *bucket, uint64_t begin)

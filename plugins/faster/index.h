@@ -2,26 +2,28 @@
 #ifndef FASTER_INDEX_H
 #define FASTER_INDEX_H
 /**
- * The hash index: from a hash to the newest record of a chain.
+ * The hash index: maps a hash to the newest record of a chain.
  *
- * A table has 2^level buckets, each a cache line of seven entries and a link to an overflow
- * bucket. An entry is a word: the address, a tag of 20 bits, and two flags. At most one
- * entry of a bucket has a tag, so all keys that agree in bucket and tag share a chain, which
- * goes on through the records. The keys themselves are only in the log.
+ * A table has 2^level buckets. A bucket is a cache line with seven entries and a link to an
+ * overflow bucket. An entry is a word: an address, a tag of 20 bits, and two flags. The entries
+ * of a bucket have different tags. So all keys with the same bucket and tag share a chain, which
+ * continues through the records. Only the log contains the keys.
  *
- * An entry appears in two steps, as in FASTER: with the flag TENTATIVE, which readers ignore,
- * then without it if no other entry has the same tag. It changes by compare-and-swap alone.
+ * A session inserts an entry in two steps, as in FASTER: first with the flag TENTATIVE, which
+ * readers ignore, then without it if no other entry has the same tag. Later changes are
+ * compare-and-swaps.
  *
- * Growth. A table of twice the size is made; each bucket is then split by the first operation
- * that comes to it, or by the keeper, the thread that has begun. It sets the flag FROZEN on all
- * words of the bucket, which makes every compare-and-swap on them fail, copies them, and marks
- * the bucket as split. Whoever meets FROZEN begins again, in the larger table.
+ * Growth. The keeper thread makes a table of twice the size. The first operation that needs a
+ * bucket splits it; the keeper splits the others. The splitting thread sets the flag FROZEN on
+ * all words of the bucket, so every compare-and-swap on them fails. It copies the words and
+ * marks the bucket as split. An operation that reads FROZEN starts again, in the larger table.
  *
- * Six bits of the tag are those by which the first six doublings split, so that these need not
- * read any record. Later ones look at the records in memory; a chain that begins on storage goes
- * into both new buckets.
+ * The first six doublings split by hash bits that are in the tag, so they read no record. Later
+ * doublings read the records in memory. A chain that begins on storage goes into both new
+ * buckets.
  *
- * Within an epoch, all of it, but for index_open, index_close and index_grow.
+ * Sessions call these functions inside an epoch. index_open(), index_close(), index_grow() and
+ * index_clean() are called outside. Without other threads, no epoch is necessary.
  */
 #include "log.h"
 
@@ -35,7 +37,7 @@ enum {
 	TAG_SPLITS = 6,
 	LEVEL_MIN = 6,
 	LEVEL_MAX = 36,
-	RECORDS_A_BUCKET = 3 /* more on average: the table is doubled */
+	RECORDS_A_BUCKET = 3 /* a greater average doubles the table */
 };
 #define ENTRY_TAG (((1ull << TAG_BITS) - 1) << ADDRESS_BITS)
 #define ENTRY_TENTATIVE (1ull << 62)
@@ -43,29 +45,29 @@ enum {
 
 struct bucket {
 	uint64_t words[BUCKET_ENTRIES];
-	uint64_t overflow; /* 0, or number of an overflow bucket + 1; and ENTRY_FROZEN */
+	uint64_t overflow; /* number of an overflow bucket, from 1; 0: none; and ENTRY_FROZEN */
 } __attribute__((aligned(64)));
 
 struct table {
-	struct bucket *buckets; /* then the overflow buckets */
+	struct bucket *buckets; /* followed by the overflow buckets */
 	uint64_t mask;
 	unsigned level;
 	uint64_t overflow_used, overflow_room;
 	size_t mapped;
-	uint8_t *splits; /* of each bucket, while a larger table is filled */
+	uint8_t *splits; /* state of each bucket while the table grows */
 };
 
 struct index {
-	struct table *current, *next; /* next: it is being filled */
-	unsigned tag_level;           /* of the first of the bits by which it is split */
+	struct table *current, *next; /* next: larger, being filled; NULL: none */
+	unsigned tag_level;           /* level of the table that the first tag bit splits */
 	const struct nb_host *host;
 	struct log *log;
 };
 
-/** Where an entry is, and as it was read. */
+/** The place of an entry, and the entry as it was read. */
 struct slot {
 	uint64_t *word;
-	uint64_t entry; /* 0: it is not there, and `word` not set */
+	uint64_t entry; /* 0: not found */
 };
 
 int
@@ -74,11 +76,14 @@ index_open(struct index *index, struct log *log, unsigned level, unsigned tag_le
 void
 index_close(struct index *index);
 
-/** Double the table. `slot` is the keeper's. Sessions go on. */
+/**
+ * Double the table while sessions use it. `slot`: the keeper's. Returns NB_OK or a failure. Only
+ * the keeper calls it.
+ */
 int
 index_grow(struct index *index, struct epoch_slot *slot);
 
-/** 19 bits of the hash, and a bit that is always 1, because the tag 0 means a free word. */
+/** 19 bits of the hash, and one bit that is always 1: the tag 0 means a free word. */
 static inline uint64_t
 tag_of(const struct index *index, uint64_t hash)
 {
@@ -95,11 +100,11 @@ entry_address(uint64_t entry)
 	return (entry & ADDRESS_MASK) << ADDRESS_SHIFT;
 }
 
-/** Split the bucket of this hash, or wait for the session that does. */
+/** Split the bucket of this hash, or wait until another session has split it. */
 void
 index_split(struct index *index, struct table *from, struct table *to, uint64_t hash);
 
-/** The table in which a hash is now. */
+/** The table that contains the entries of a hash now. During growth, splits the bucket. */
 static inline struct table *
 index_table(struct index *index, uint64_t hash)
 {
@@ -130,9 +135,9 @@ index_prefetch(struct index *index, uint64_t hash)
 enum { FIND_NONE, FIND_HERE, FIND_AGAIN };
 
 /*
- * Which words of a bucket have this tag: a bit each. The place of an entry cannot be predicted, and
- * a wrong guess would be known only when the bucket has come from memory. All that the processor
- * has begun meanwhile, such as the next operation, would be lost. So it compares without branches.
+ * A bit mask of the words of a bucket that have this tag. The processor cannot predict the place
+ * of an entry. It would detect a wrong prediction only when the bucket arrives from memory, and
+ * would then discard all later work, such as the next operation. So the code has no branches.
  */
 #if defined(__AVX2__) && !defined(RACY_TSAN)
 static inline unsigned
@@ -165,8 +170,9 @@ bucket_matches(const struct bucket *bucket, uint64_t tag)
 #endif
 
 /**
- * Look in the chain of a bucket. FIND_AGAIN: it is frozen, or has just changed. The overflow word
- * is frozen last: as long as it is not, no entry has come into the larger table.
+ * Search a bucket and its overflow buckets. FIND_AGAIN: growth has frozen them, or the entry has
+ * just changed. Growth freezes the overflow word of the last bucket after all other words. Until
+ * then, no session inserts into the larger table, so FIND_NONE is right.
  */
 static inline int
 index_look(const struct table *table, uint64_t hash, uint64_t tag, struct slot *slot)
@@ -196,7 +202,7 @@ index_look(const struct table *table, uint64_t hash, uint64_t tag, struct slot *
 	return FIND_NONE;
 }
 
-/** The entry of a hash, or slot->entry 0. */
+/** Find the entry of a hash. Sets slot->entry to 0 if it does not exist. */
 static inline void
 index_find(struct index *index, uint64_t hash, struct slot *slot)
 {
@@ -207,7 +213,7 @@ index_find(struct index *index, uint64_t hash, struct slot *slot)
 		pause_a_little(&spins);
 }
 
-/** Let the entry name a newer record. False: it has changed. */
+/** Set the address of the entry. False: another thread has changed the entry. */
 static inline bool
 index_update(struct slot *slot, uint64_t address)
 {
@@ -221,19 +227,22 @@ index_update(struct slot *slot, uint64_t address)
 
 enum { INSERT_DONE, INSERT_AGAIN, INSERT_NO_ROOM };
 
-/** An entry for a tag that has none. INSERT_AGAIN: it has one by now. */
+/**
+ * Insert an entry for a tag that has none. Returns INSERT_*. INSERT_AGAIN: another thread was
+ * faster; find the entry again.
+ */
 int
 index_insert(struct index *index, uint64_t hash, uint64_t address);
 
-/** Without other threads: let the entry of this hash name the record, or make one. */
+/** Set or insert the entry of a hash. Returns INSERT_*. Only without other threads. */
 int
 index_set(struct index *index, uint64_t hash, uint64_t address);
 
-/** Remove entries whose chains end before `begin`. */
+/** Remove the entries whose newest record is before `begin`. `slot`: the keeper's. */
 void
 index_clean(struct index *index, uint64_t begin, struct epoch_slot *slot);
 
-/** The buckets, and the overflow buckets in use, of the table. */
+/** Report the numbers of buckets and of used overflow buckets. */
 void
 index_count(const struct index *index, uint64_t *buckets, uint64_t *overflows);
 

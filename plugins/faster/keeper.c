@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The keeper: a thread that doubles the index when it is full, syncs the log now and then, and
- * compacts it. It works while sessions do, and sleeps if nobody asks.
+ * The keeper: a thread that doubles the index when it is full, and compacts the log. With
+ * `periodic` it also syncs the log in intervals. It works beside the sessions, and sleeps until
+ * one of them wakes it.
  */
 #include "store.h"
 
@@ -74,7 +75,7 @@ is_full(struct nb_db *db)
 	return sum.inserted_entries > buckets * RECORDS_A_BUCKET || overflows > buckets / 2;
 }
 
-/* What a later open needs to know is stored first. */
+/* Store the new level before the growth: a later open needs it. */
 static int
 grow(struct nb_db *db)
 {
@@ -129,7 +130,10 @@ keeper_wait_for_compaction(struct nb_db *db)
 			  "the log has reached its limit on storage, and all of it is needed: give a larger log_limit");
 }
 
-/* A quarter of the log, of what is written: the rest of it stays in memory for a while. */
+/*
+ * Compact the oldest quarter of the log, at least two pages, as far as it is written. The newer
+ * part remains in memory for a while.
+ */
 static int
 compact_some(struct nb_db *db, uint64_t *freed)
 {
@@ -147,7 +151,10 @@ compact_some(struct nb_db *db, uint64_t *freed)
 	return rc;
 }
 
-/* No page fits behind the tail. Bytes that were freed say less: copies leave rests of pages, too. */
+/*
+ * Whether another page exceeds the limit. The number of freed bytes is not enough to know: copies
+ * also leave unused ends of pages.
+ */
 static bool
 is_over_limit(const struct log *log)
 {
@@ -157,7 +164,7 @@ is_over_limit(const struct log *log)
 	return next + page - log_read(&log->begin) > log->limit;
 }
 
-/* All of the log at most once for those that wait now. */
+/* For the sessions that wait now: compact each part of the log at most once. */
 static void
 compact_as_needed(struct nb_db *db)
 {
@@ -216,7 +223,7 @@ keeper_main(void *db_of_thread)
 		compact_as_needed(db);
 		if (now_ns() >= due) {
 			(void)log_flush(
-				&db->log, true); /* a failure is the log's from then on */
+				&db->log, true); /* the log keeps the error of a failure */
 			due = now_ns() + db->periodic_ns;
 		}
 		pthread_mutex_lock(&db->lock);

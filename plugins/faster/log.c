@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The hybrid log: memory for it, and allocation at the tail. log.h says what the regions promise;
- * moving them is in flush.c, and reading a record from storage in reads.c.
+ * The memory of the hybrid log, and allocation at the tail. log.h documents the regions; flush.c
+ * moves them, and reads.c reads records from storage.
  *
- * The tail is one word: an address in units of 8 bytes, and above it the low bits of a version
- * that counts appended seals. An allocation is one compare-and-swap. FASTER adds to its tail and
- * mends an overflow of the page afterwards. But an allocation that needs a frame must not be
- * made before the frame is free: its session has to leave its epoch to wait for that, and the
- * log would then be written with a hole in it.
+ * The tail is one word: an address in units of 8 bytes, and above it the low bits of a version,
+ * the number of cuts. An allocation is one compare-and-swap. FASTER instead adds to its tail and
+ * corrects an overflow of the page afterwards. Here the session must leave its epoch to wait for
+ * a free frame. If it allocated before, the flusher could write the log with a hole in it.
  */
 #include "regions.h"
 
@@ -84,7 +83,7 @@ log_close(struct log *log)
 	munmap(log->ring, log->ring_mask + 1);
 }
 
-/* The first page of those that fit, with room for new ones. */
+/* The first page that an open reads into memory, which must have room for new pages, too. */
 static uint64_t
 first_resident(const struct log *log, uint64_t begin, uint64_t tail)
 {
@@ -159,7 +158,7 @@ has_work(struct log *log)
 		tail + free_size(log) - log_read(&log->safe_head) > log->capacity;
 }
 
-/* An allocation that begins a page. 0: the tail has moved. */
+/* Allocate at the start of the next page. 0: the tail has moved. */
 static uint64_t
 allocate_in_next_page(struct log *log, uint64_t *word, size_t size, bool is_limited)
 {
@@ -183,7 +182,10 @@ allocate_in_next_page(struct log *log, uint64_t *word, size_t size, bool is_limi
 	return at;
 }
 
-/* A seal came before this address: until `read_only` is there, too. It is the next store. */
+/*
+ * A cut is before the allocated address: wait until `read_only` is after the cut. The thread that
+ * appends the cut publishes both in its next stores.
+ */
 static void
 wait_for_version(struct log *log, uint64_t version)
 {
@@ -231,7 +233,7 @@ log_allocate_anyway(struct log *log, size_t size)
 	return allocate(log, size, false);
 }
 
-/* ---- waiting, out of any epoch ---- */
+/* ---- waiting, outside any epoch ---- */
 
 int
 log_wait_for_room(struct log *log)
@@ -248,7 +250,7 @@ log_wait_for_room(struct log *log)
 	return has_error ? log_fail(log) : NB_OK;
 }
 
-/* It takes as long as the calls of other sessions do. */
+/* Takes as long as the calls that other sessions are in. */
 int
 log_wait_for_safety(struct log *log, uint64_t address)
 {

@@ -2,27 +2,31 @@
 #ifndef FASTER_LOG_H
 #define FASTER_LOG_H
 /**
- * The hybrid log: one address space, of which the newest part is in memory.
+ * The hybrid log: one address space whose newest part is in memory.
  *
  *   begin     head        safe_read_only   read_only        tail
  *     |  on    |  in memory,  |   fuzzy:      |   mutable:    |
  *     | storage|  immutable   | some sessions | changed in    |
  *     |        |              | still change  | place         |
  *
- * Pages in memory are frames of a ring. The flusher, a thread of the log, moves `read_only`
- * behind the tail, waits until no session is in a call that began before, which makes the
- * region immutable, writes it, and moves `head` before the tail needs the frames.
+ * Pages in memory are frames of a ring. The flusher, a thread of the log, frees frames before
+ * the tail needs them:
+ * - It moves `read_only` towards the tail.
+ * - It waits until every session has left the epoch that it was in. The region before
+ *   `read_only` is then immutable.
+ * - It writes the region, and moves `head`.
  *
- * A session reads `head` and `read_only` within its epoch, once for each operation. What they
- * said then holds until it leaves: frames from `head` on stay, and what is from `read_only` on
- * is not written to storage before.
+ * A session reads `head` and `read_only` inside its epoch, once for each operation. Until the
+ * session leaves the epoch, frames from that `head` on remain in memory, and the flusher writes
+ * no record from that `read_only` on.
  *
- * Seals make the order of the log a promise. A page begins with one, and log_flush() appends
- * one: it closes all items since the seal before. Recovery takes the log up to the last seal
- * whose checksum is right. The log up to a seal is a consistent prefix of what each session did.
- * For the appended seal takes a place in the log and a new version at once, by one store to the
- * tail, and a session that is given an address behind a seal waits until `read_only` is
- * there, too: so whoever sees an effect behind the seal changes nothing before it.
+ * A seal covers all items since the previous seal. Each page begins with one, and log_flush()
+ * appends one, which is a cut. Recovery uses the log up to the last cut; all seals up to there
+ * must have a correct checksum. The log before a cut is a consistent prefix of the operations
+ * of each session:
+ * - One compare-and-swap of the tail gives the cut its address and the log a new version.
+ * - A session that allocates an address after the cut waits until `read_only` is after the cut.
+ * - So a session that sees a record after the cut changes no record before it.
  */
 #include <mininb/engine.h>
 
@@ -38,53 +42,56 @@ struct log {
 	uint64_t ring_mask;
 	uint64_t page_size; /* a power of two */
 	uint64_t begin, head, read_only, safe_read_only;
-	uint64_t version;  /* of the last appended seal whose read_only is published */
-	uint64_t capacity; /* of the ring in bytes that may be used */
-	uint64_t limit;    /* of the log on storage, in bytes */
+	uint64_t version;  /* of the last cut whose read_only is published */
+	uint64_t capacity; /* bytes of the ring that may be used */
+	uint64_t limit;    /* maximum bytes of the log on storage; 0: none */
 
-	uint64_t tail __attribute__((aligned(128))); /* an address, and a version: see log.c */
+	uint64_t tail __attribute__((aligned(128))); /* address and version, see log.c */
 
 	uint64_t safe_head __attribute__((aligned(128))); /* frames before it are free */
-	uint64_t flushed; /* what is before it is written, by a seal */
-	uint64_t durable; /* and synced */
+	uint64_t flushed; /* the log before it is sealed and written */
+	uint64_t durable; /* the log before it is also synced */
 
 	const struct nb_host *host;
 	struct epochs *epochs;
 	struct file *file;
-	uint64_t mutable_size; /* how far read_only stays behind the tail */
-	bool is_durable;       /* every flush makes a cut */
-	bool is_synced;        /* and log_wait_for_flush() waits for a sync */
+	uint64_t mutable_size; /* distance of read_only from the tail */
+	bool is_durable;       /* writes wait for a flush; every flush ends with a cut */
+	bool is_synced;        /* log_wait_for_flush() also waits for a sync */
 	uint32_t opening;
 
-	pthread_mutex_t flushing; /* held by the one that moves the regions */
-	uint64_t seals;           /* with `flushing`: their number */
-	void *bounce;             /* with `flushing`: a block */
-	pthread_mutex_t lock;     /* of what follows */
-	pthread_cond_t wake;      /* the flusher has work, or is to stop */
+	pthread_mutex_t flushing; /* held by the thread that moves the regions */
+	uint64_t seals;           /* number of seals; needs `flushing` */
+	void *bounce;             /* a block; needs `flushing` */
+	pthread_mutex_t lock;     /* protects the following fields */
+	pthread_cond_t wake;      /* the flusher has work or must stop */
 	pthread_cond_t moved;     /* a region has moved, or the log has failed */
 	bool is_woken, is_stopping, is_flush_wanted;
-	bool has_failed; /* atomic too: checked without the lock */
+	bool has_failed; /* also atomic: read without the lock */
 	char error[256];
 	pthread_t flusher;
 
-	/* Counters, written with `flushing`. */
+	/* Counters. Writers of the first two hold `flushing`, those of `waits` hold `lock`. */
 	uint64_t flushes, flushed_bytes, waits;
 };
 
 struct log_args {
-	uint64_t capacity; /* bytes of memory: a multiple of the page size, 8 pages at least */
+	uint64_t capacity; /* bytes of memory: a multiple of the page size, at least 8 pages */
 	uint64_t page_size;
 	double mutable_fraction;
 	uint64_t limit; /* 0: none */
 	bool is_durable, is_synced;
 };
 
-/** An empty log. Its flusher does not run yet. */
+/** Open an empty log, without starting its flusher. Returns NB_OK or a failure. */
 int
 log_open(struct log *log, const struct nb_host *host, struct epochs *epochs, struct file *file,
 	const struct log_args *args);
 
-/** Go on at `tail`, the end of seal `seals` - 1, with what fits in memory. Before the flusher runs. */
+/**
+ * Continue at `tail`, the end of seal number `seals` - 1. Reads as many of the newest pages as
+ * fit into memory. Call it before the flusher runs. Returns NB_OK or a failure.
+ */
 int
 log_resume(struct log *log, uint64_t begin, uint64_t tail, uint64_t seals);
 
@@ -115,46 +122,58 @@ log_tail(const struct log *log)
 	return (log_read(&log->tail) & ADDRESS_MASK) << ADDRESS_SHIFT;
 }
 
-/** Answers of log_allocate() that are no address. */
+/** Results of log_allocate() that are not an address. */
 enum {
-	LOG_WAIT = 1, /* no frame: leave the epoch, log_wait_for_room(), begin again */
-	LOG_FULL = 2, /* the limit on storage is reached */
-	LOG_TOO_LONG = 3
+	LOG_WAIT = 1,    /* no free frame: leave the epoch, log_wait_for_room(), try again */
+	LOG_FULL = 2,    /* the log has reached its limit on storage */
+	LOG_TOO_LONG = 3 /* does not fit into a page */
 };
 
-/** An address for `size` bytes, a multiple of 8. Within an epoch, in which they must be filled. */
+/**
+ * Allocate `size` bytes, a multiple of 8. Returns their address, or LOG_*. Call it inside an
+ * epoch, and fill the bytes before leaving it.
+ */
 uint64_t
 log_allocate(struct log *log, size_t size);
 
-/** The same beyond the limit on storage, for copies by which the log gets shorter. */
+/** Like log_allocate(), without the limit on storage: for the copies of a compaction. */
 uint64_t
 log_allocate_anyway(struct log *log, size_t size);
 
-/** Until there may be room. Out of any epoch. NB_OK, or a failure. */
+/** Wait until a frame may be free. Call it outside any epoch. Returns NB_OK or a failure. */
 int
 log_wait_for_room(struct log *log);
 
-/** Until the fuzzy region has no part before `address`. Out of any epoch. */
+/**
+ * Wait until the record at `address` is immutable. Call it outside any epoch. Returns NB_OK or a
+ * failure.
+ */
 int
 log_wait_for_safety(struct log *log, uint64_t address);
 
-/** Until all up to `address` is flushed, and with is_synced synced. Out of any epoch. */
+/**
+ * Flush the log up to `address`, or wait until another thread has; with is_synced, also sync it.
+ * Call it outside any epoch. Returns NB_OK or a failure.
+ */
 int
 log_wait_for_flush(struct log *log, uint64_t address);
 
-/** Let the flusher do what log_wait_for_flush() waits for. Never waits. */
+/** Ask the flusher for the flush that log_wait_for_flush() needs. Never waits for it. */
 void
 log_ask_for_flush(struct log *log);
 
-/** Seal the log as it is and write it; with `is_synced`, for good. Out of any epoch. */
+/**
+ * Append a cut and write the log up to it; with `is_synced`, also sync it. Call it outside any
+ * epoch. Returns NB_OK or a failure.
+ */
 int
 log_flush(struct log *log, bool is_synced);
 
-/** What is before `begin` is not needed any more. */
+/** Discard the log before `begin`. Waits for all sessions: call it outside any epoch. */
 void
 log_truncate(struct log *log, uint64_t begin);
 
-/** The text of a log that has failed. */
+/** Report the error text of a log that has failed. Returns NB_FAIL. */
 int
 log_fail(struct log *log);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef FASTER_LOOK_H
 #define FASTER_LOOK_H
-/** Looking for the newest record of a key in memory: for verbs.c and quick.c. */
+/** The search for the newest record of a key in memory, for verbs.c and quick.c. */
 #include "store.h"
 
-/* The regions as this operation sees them. */
+/* The regions as one operation has read them. */
 struct view {
 	uint64_t begin, head, safe_read_only, read_only;
 };
@@ -19,8 +19,8 @@ struct place {
 enum { PLACE_HERE, PLACE_ABSENT, PLACE_ON_STORAGE };
 
 /*
- * `safe_read_only` before `read_only`: what is between them may only be taken for larger than it
- * is.
+ * Read `safe_read_only` before `read_only`: the fuzzy region between them may then seem larger
+ * than it is, but never smaller.
  */
 static inline void
 look_at_regions(const struct log *log, struct view *view)
@@ -32,7 +32,7 @@ look_at_regions(const struct log *log, struct view *view)
 	racy_meet();
 }
 
-/* What is changed there now is not written before the session leaves its epoch. */
+/* The flusher does not write a mutable record before the session leaves its epoch. */
 static inline bool
 is_mutable(const struct view *view, uint64_t address)
 {
@@ -45,7 +45,10 @@ count_one(uint64_t *counter)
 	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED); /* others only read it */
 }
 
-/* A page begins with a seal: no record has the address of its region's begin, nor 0. */
+/*
+ * Follow a chain to the record of the key. A page begins with a seal, so no record has the address
+ * `begin` or 0. A record at `head` itself is read from storage, where it is, too.
+ */
 static inline int
 follow(const struct log *log, const struct view *view, const struct key *key,
 	struct place *place)

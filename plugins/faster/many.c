@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many gets as one call, in groups whose cache misses overlap as those of requests.c, and whose
- * reads of storage are in flight at the same time.
+ * multi_get: many gets in one call. It works in groups, whose cache misses overlap as in
+ * requests.c, and whose reads of storage are in flight at the same time.
  */
 #include "store.h"
 
 enum { GROUP = REQUESTS_GROUP };
 
-/* The value moves when the buffer grows, so its place is kept until all are there. */
+/* The value moves if the buffer grows, so *value contains its offset until all gets are done. */
 static int
 keep_value(struct nb_session *session, const struct op *op, struct nb_slice *value)
 {
@@ -23,7 +23,7 @@ keep_value(struct nb_session *session, const struct op *op, struct nb_slice *val
 	return NB_OK;
 }
 
-/* The reads of a group are in flight at the same time. */
+/* Wait for the reads of a group, and finish its gets. */
 static int
 finish_group(struct nb_session *session, struct op **waiting, size_t count,
 	struct nb_slice **values, int32_t **answers)

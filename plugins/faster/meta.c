@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file `meta`. A new one is written beside it and renamed, so that a crash leaves the old or
- * the new one. Its checksum finds what a file system leaves of a file that was not synced.
+ * The file `meta`. A write creates a new file and renames it, so a crash leaves the old or the new
+ * one. The checksum detects an incomplete file, if the file was not synced.
  */
 #include "meta.h"
 

@@ -2,7 +2,8 @@
 #ifndef FASTER_META_H
 #define FASTER_META_H
 /**
- * The file `meta`: what an open has to know before it reads the log. It is replaced as a whole.
+ * The file `meta`: the parameters that an open needs before it reads the log. A write replaces
+ * the whole file.
  */
 #include <mininb/engine.h>
 
@@ -12,20 +13,22 @@
 struct meta {
 	uint64_t magic;
 	uint64_t page_size;
-	uint64_t begin; /* of the log */
-	uint64_t tail;  /* if it was closed: the end of its last seal */
+	uint64_t begin; /* begin of the log */
+	uint64_t tail;  /* end of the last seal; valid if is_closed */
 	uint32_t is_closed;
-	uint32_t level; /* of the index: no record was linked in a larger one */
+	uint32_t level; /* of the index; it never had a greater level */
 	uint32_t tag_level;
-	uint32_t opening; /* counts the opens */
+	uint32_t opening; /* number of opens */
 	uint64_t checksum;
 };
 
-/** NB_OK, NB_NOT_FOUND, or a failure: it cannot be read, or is damaged. */
+/**
+ * Read the file. Returns NB_OK, NB_NOT_FOUND, or a failure: the file is unreadable or damaged.
+ */
 int
 meta_read(struct meta *meta, const struct nb_host *host, const char *directory);
 
-/** `is_synced`: it survives power loss, as does the directory. */
+/** Write the file. `is_synced`: sync it and its directory. Returns NB_OK or a failure. */
 int
 meta_write(
 	struct meta *meta, const struct nb_host *host, const char *directory, bool is_synced);

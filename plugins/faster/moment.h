@@ -2,8 +2,8 @@
 #ifndef FASTER_MOMENT_H
 #define FASTER_MOMENT_H
 /**
- * Moments at which a test can hold a thread, so that others do what would break an operation
- * that took too little care. They cost nothing outside of tests.
+ * Moments at which a test can hold a thread while other threads interfere with its operation.
+ * They cost nothing outside of tests.
  */
 #include "../common/racy.h"
 
@@ -11,7 +11,7 @@ enum moment {
 	MOMENT_CURRENT_TABLE, /* the current table is read, the next one is not */
 	MOMENT_TABLE,         /* the table for a hash is known, its entry is not */
 	MOMENT_TENTATIVE,     /* an entry is tentative */
-	MOMENT_DECIDED,       /* and its session knows whether it is the only one of its tag */
+	MOMENT_DECIDED,       /* its session knows whether another entry has its tag */
 	MOMENT_GROWTH,        /* the larger table is published and empty */
 	MOMENT_SPLIT,         /* a session has taken a bucket to split it */
 	MOMENT_GROWN,         /* the larger table is the only one */
@@ -20,15 +20,15 @@ enum moment {
 	MOMENT_HALF_READ,     /* half of a sized value is read */
 	MOMENT_HALF_STORED,   /* half of a sized value is changed in place */
 	MOMENT_LINK,          /* a record is written and not linked yet */
-	MOMENT_COPY,          /* compaction has found a record that it has to keep */
-	MOMENT_COPIED,        /* it has copied it, and not linked the copy */
-	MOMENT_PROMOTE,       /* a record that was read is about to be appended */
-	MOMENT_SEAL,          /* a seal has its place, and read_only is not behind it yet */
-	MOMENT_SEALED,        /* read_only is behind it, and its version is not published yet */
-	MOMENT_SETTLED,    /* nobody changes what is before read_only; safe_read_only is old */
-	MOMENT_LOG_MADE,   /* a new log is written under the name of its database */
-	MOMENT_LOG_LINKED, /* it has its own name, too */
-	MOMENT_LOG_NAMED,  /* it has its own name only; meta is not written */
+	MOMENT_COPY,          /* compaction has found a record to keep */
+	MOMENT_COPIED,        /* compaction has copied a record and not linked the copy */
+	MOMENT_PROMOTE,       /* a get will append the record that it has read */
+	MOMENT_SEAL,          /* a seal has its address, and read_only is not after it yet */
+	MOMENT_SEALED,        /* read_only is after it, and its version is not published yet */
+	MOMENT_SETTLED, /* no session changes records before read_only; safe_read_only is old */
+	MOMENT_LOG_MADE,   /* a new log is written, with a temporary name */
+	MOMENT_LOG_LINKED, /* it also has its final name */
+	MOMENT_LOG_NAMED,  /* it has only its final name; meta is not written */
 	MOMENTS
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening and closing a database: its options, the sizes that follow from them, and its parts. */
+/* Open and close of a database: its options, the sizes that follow from them, and its parts. */
 #include "store.h"
 
 #include <sys/file.h>
 
 enum {
-	INFLIGHT = 64, /* requests where the host names no number */
+	INFLIGHT = 64, /* requests in flight, if the host gives no number */
 	PAGES_MIN = 8,
 	PAGES_MAX = 1 << 22,
 	PAGES_WANTED = 64
@@ -114,8 +114,8 @@ choose_meta(struct nb_db *db, const struct nb_open_args *args, uint64_t memory)
 }
 
 /*
- * The directory of a new log is synced before meta is made. Otherwise a loss of power may leave
- * meta without the log, since a POSIX file system keeps names in any order until a sync.
+ * The directory of a new log is synced before meta is written. Otherwise a power loss may leave
+ * meta without the log: until a sync, a POSIX file system may store names in any order.
  */
 static int
 open_file(struct nb_db *db, const struct nb_open_args *args)
@@ -149,7 +149,7 @@ open_file(struct nb_db *db, const struct nb_open_args *args)
 	return db->host->fail(NB_FAIL, "sync %s: %s", dir, strerror(error));
 }
 
-/* Of a file of its own: a killed process's io_uring holds the log for some time. */
+/* Lock a separate file: the io_uring of a killed process keeps the log open for some time. */
 static int
 lock_directory(struct nb_db *db)
 {
@@ -270,7 +270,7 @@ take_args(struct nb_db *db, const struct nb_open_args *args)
 static void
 keep(void *to, unsigned kind, uint64_t what)
 {
-	(void)to; /* nothing is retired: tables wait for all sessions themselves */
+	(void)to; /* never called: nothing is retired, index_grow() itself waits */
 	(void)kind;
 	(void)what;
 }
@@ -334,7 +334,7 @@ store_open(struct nb_db **out, const struct nb_open_args *args)
 	return NB_OK;
 }
 
-/* A log that is closed says where it ends, so that the next open can tell damage. */
+/* Stores the end of the log in meta, so the next open can detect damage. */
 int
 store_close(struct nb_db *db)
 {

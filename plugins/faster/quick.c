@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Single calls with keys and values of 8 bytes, as far as they end at once: the record is in
- * memory, and a write may change it in place. All else is answered QUICK_NOT, has changed nothing,
- * and is begun again by op_run().
+ * Single calls for keys and values of 8 bytes, if the record is in memory and a write may change
+ * it in place. In all other cases the call changes nothing and returns QUICK_NOT. The general
+ * code, op_try() or op_run(), then starts again.
  *
- * Such a call waits for two cache lines and for nothing else. While it does, the processor already
- * begins the next calls, if they are within its window of some 250 instructions. So the number of
- * instructions decides how many calls wait at the same time, although each of them would hardly
- * take longer with twice as many.
+ * A quick call only waits for two cache lines. Meanwhile the processor begins the next calls, if
+ * they are inside its window of some 250 instructions. So fewer instructions let more calls wait
+ * at the same time, although a single call would take hardly longer with twice as many.
  *
- * Compiled a second time for AVX2, which compares four entries of a bucket at once.
+ * This file is also compiled for AVX2, which compares four entries of a bucket at once.
  */
 #include "look.h"
 
@@ -23,7 +22,7 @@
 #define QUICK quick_plain
 #endif
 
-/* As bucket_matches(), but only of entries without flags. */
+/* Like bucket_matches(), for entries without flags only. */
 static ALWAYS_INLINE unsigned
 whole_matches(const struct bucket *bucket, uint64_t tag)
 {
@@ -42,8 +41,8 @@ whole_matches(const struct bucket *bucket, uint64_t tag)
 }
 
 /*
- * The address of the newest record of a hash, as index_find(), but only if the index does not grow
- * and the entry is in its first bucket; else 0. Within an epoch.
+ * The address of the newest record of a hash. 0: the index grows, or the first bucket has no
+ * entry of the hash. Call it inside an epoch.
  */
 static ALWAYS_INLINE uint64_t
 address_of_hash(const struct nb_session *session, uint64_t hash)
@@ -68,15 +67,15 @@ address_of_hash(const struct nb_session *session, uint64_t hash)
 }
 
 /*
- * As follow(), but only if the first record of the chain is the one, live and small, and its
- * address is not before `region`, which is read within the epoch too; else NULL. Within an epoch.
+ * The newest record of the key `word`, if it is the first one of its chain, small, not deleted,
+ * and after the address *region. Otherwise NULL. Call it inside an epoch.
  */
 static ALWAYS_INLINE uint64_t *
 look(const struct nb_session *session, uint64_t word, const uint64_t *region)
 {
 	uint64_t address = address_of_hash(session, hash_word(word));
 
-	/* No record has the address 0, nor that of a region which begins a page: there is a seal. */
+	/* Exclude the address 0. This may also exclude a record at *region itself. */
 	if (UNLIKELY(address < (log_read(region) | 1)))
 		return NULL;
 	uint64_t *record = log_at(session->log, address);
@@ -102,7 +101,7 @@ get_word(struct nb_session *session, uint64_t word, uint64_t *value)
 }
 
 /*
- * Store `number`, or with `is_sum` add it. A record from read_only on is not written to storage
+ * Store `number`, or with `is_sum` add it. The flusher does not write a record from read_only on
  * before the session leaves its epoch.
  */
 static ALWAYS_INLINE bool
@@ -124,7 +123,7 @@ change_word(struct nb_session *session, uint64_t word, uint64_t number, bool is_
 	return record != NULL;
 }
 
-/* ---- of requests and batches ---- */
+/* ---- for requests and batches ---- */
 
 static int
 quick_get(struct nb_session *session, uint64_t word, uint64_t *value)
@@ -153,8 +152,8 @@ quick_fetch(const struct nb_session *session, uint64_t hash)
 /*
  * ---- verbs ----
  *
- * They end in a jump to the whole verb where they have to. Its arguments that are known by then are
- * constants, so they take no register meanwhile.
+ * If the quick call fails, the verb ends in a jump to the general one. It passes the arguments
+ * that are known by then as constants, so they occupy no register before.
  */
 
 static ALWAYS_INLINE uint64_t

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads in flight. A ring serves one session and needs no lock. The threads are for systems
- * without io_uring: containers often forbid it. They cost two switches of threads for a read.
+ * without io_uring, which containers often forbid. They cost two thread switches for each read.
  */
 #include "reads.h"
 
@@ -14,7 +14,7 @@
 
 enum { READERS = 4 };
 
-/* The threads, and the reads that wait for one. */
+/* The threads, and the queue of reads that wait for a thread. */
 struct readers {
 	struct file *file;
 	pthread_mutex_t lock;
@@ -30,8 +30,8 @@ struct reads {
 	struct readers *readers;
 	struct ring ring;
 	unsigned room, in_flight;
-	int how;              /* READS_RING or READS_THREADS; READS_AUTO: not decided yet */
-	pthread_mutex_t lock; /* of `done`, with threads */
+	int how;              /* READS_*; READS_AUTO: not decided yet, or a ring */
+	pthread_mutex_t lock; /* protects `done`; used with threads only */
 	pthread_cond_t wake;
 	struct read *done;
 	int error;
@@ -107,7 +107,7 @@ reader_main(void *readers_of_thread)
 	return NULL;
 }
 
-/* False: there is no thread at all. */
+/* Start the threads if necessary, and queue the read. False: no thread could be started. */
 static bool
 hand_to_readers(struct readers *readers, struct read *read)
 {
@@ -132,7 +132,7 @@ hand_to_readers(struct readers *readers, struct read *read)
 	return is_taken;
 }
 
-/* ---- of a session ---- */
+/* ---- the reads of a session ---- */
 
 struct reads *
 reads_new(struct file *file, struct readers *readers, unsigned room, int how)
@@ -166,7 +166,7 @@ reads_delete(struct reads *reads)
 	free(reads);
 }
 
-/* A ring at the first read: most sessions never read. */
+/* Open the ring at the first read: most sessions never read from storage. */
 static bool
 has_ring(struct reads *reads)
 {
@@ -217,7 +217,7 @@ reads_start(struct reads *reads, struct read *read)
 	return true;
 }
 
-/* A short read goes on from where it ended, as pread(2) would have to be called again. */
+/* Queue the rest of a short read again, like a loop over pread(2). */
 static struct read *
 take_from_ring(struct reads *reads, uint64_t timeout_ns)
 {
@@ -237,7 +237,7 @@ take_from_ring(struct reads *reads, uint64_t timeout_ns)
 			return NULL;
 		for (; read != NULL; read = ring_next(&reads->ring)) {
 			bool is_short = read->error == 0 && read->got < read->size &&
-				read->got % reads->file->block == 0; /* else it ends */
+				read->got % reads->file->block == 0; /* else end of file */
 			if (is_short || read->error == EINTR || read->error == EAGAIN) {
 				read->error = 0;
 				ring_add(&reads->ring, reads->file->fd, read);

@@ -2,11 +2,12 @@
 #ifndef FASTER_READS_H
 #define FASTER_READS_H
 /**
- * Asynchronous reads of the log's file: many at once for each session, whose thread goes on.
+ * Asynchronous reads of the log's file. A session can have many reads in flight while its thread
+ * continues.
  *
- * By io_uring where the system has it: a ring for each session, made by its first read, so that
- * a call takes any number of reads to the kernel. Else by some threads that all sessions share
- * and that pread(2). A read that is started must be taken before its memory is freed.
+ * Where the system supports io_uring, each session has a ring, which its first read creates. One
+ * system call then submits any number of reads. Otherwise all sessions share some threads that
+ * call pread(2). The caller must take each started read before it frees the memory of the read.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@
 enum { READS_AUTO, READS_RING, READS_THREADS };
 
 struct read {
-	uint64_t offset; /* a multiple of the block, as the size and the address in memory */
+	uint64_t offset; /* a multiple of the block size, like `size` and `data` */
 	size_t size;
 	void *data;
 	size_t got; /* less than `size` at the end of the file */
@@ -29,28 +30,34 @@ struct read {
 struct reads;
 struct readers;
 
-/** The threads, which are started by the first session that needs them. NULL: out of memory. */
+/** The threads. The first read that needs them starts them. Returns NULL if out of memory. */
 struct readers *
 readers_new(struct file *file);
 
 void
 readers_delete(struct readers *readers);
 
-/** Of a session. `room`: most that are in flight. NULL: out of memory. */
+/**
+ * The reads of a session. `room`: maximum number in flight. `how`: READS_*. Returns NULL if out
+ * of memory.
+ */
 struct reads *
 reads_new(struct file *file, struct readers *readers, unsigned room, int how);
 
-/** Waits for those that are in flight. */
+/** Delete after waiting for the reads in flight. */
 void
 reads_delete(struct reads *reads);
 
-/** False: the room is used up, or with READS_RING the system has no ring; see errno. */
+/**
+ * Start a read. False, with errno set: `room` reads are in flight, or neither a ring nor a thread
+ * can be created.
+ */
 bool
 reads_start(struct reads *reads, struct read *read);
 
 /**
- * Send what was started, and take those that are done: at least one, but for the timeout.
- * Linked by `next`; NULL: none.
+ * Submit the started reads, and take the finished ones. Waits up to the timeout until at least
+ * one is finished. Returns a list linked by `next`; NULL: none.
  */
 struct read *
 reads_take(struct reads *reads, uint64_t timeout_ns);
@@ -58,7 +65,7 @@ reads_take(struct reads *reads, uint64_t timeout_ns);
 unsigned
 reads_in_flight(const struct reads *reads);
 
-/** 0, or errno of a failure after which nothing comes any more. */
+/** 0, or the errno of a failure after which no more reads arrive. */
 int
 reads_error(const struct reads *reads);
 

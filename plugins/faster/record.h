@@ -2,18 +2,18 @@
 #ifndef FASTER_RECORD_H
 #define FASTER_RECORD_H
 /**
- * The bytes of the log.
+ * The format of the log.
  *
  * An address is an offset in the log in bytes, a multiple of 8. The log is a sequence of items,
  * each of which begins with a header word:
  *
  *   small record   header, key, value: keys and values of 8 bytes each, 24 bytes in all
  *   sized record   header, sizes, lock, key, value; key and value padded to 8 bytes
- *   filler         header with its size: the rest of a page
- *   seal           header, and what it says about the items since the seal before it
+ *   filler         header with its size: it fills the rest of a page
+ *   seal           header, and a checksum of all items since the previous seal
  *
- * A header has the address of the record before it in the same chain (bits 0 to 41, in units
- * of 8 bytes), and flags. It is never zero.
+ * A header contains the address of the previous record in the same chain (bits 0 to 41, in
+ * units of 8 bytes), and flags. It is never zero.
  *
  * A record may change in place while sessions read it. A small value is one atomic word. A
  * sized value has a seqlock, `lock`: odd while a session writes it.
@@ -24,7 +24,7 @@
 
 enum {
 	ADDRESS_SHIFT = 3,
-	ADDRESS_BITS = 42, /* of a word: 32 TiB of log */
+	ADDRESS_BITS = 42, /* of a header or entry: 32 TiB of log */
 	SMALL_SIZE = 24,
 	SIZED_HEAD = 24
 };
@@ -32,8 +32,8 @@ enum {
 #define ADDRESS_MAX (ADDRESS_MASK << ADDRESS_SHIFT)
 
 #define HEADER_LIVE (1ull << 63)
-#define HEADER_TOMBSTONE (1ull << 62) /* its key is deleted */
-#define HEADER_INVALID (1ull << 61)   /* never came into a chain */
+#define HEADER_TOMBSTONE (1ull << 62) /* the key is deleted */
+#define HEADER_INVALID (1ull << 61)   /* was never linked into a chain */
 #define HEADER_KIND (3ull << 59)
 #define HEADER_SMALL (0ull << 59)
 #define HEADER_SIZED (1ull << 59)
@@ -59,14 +59,14 @@ struct sized_record {
 	unsigned char bytes[];
 };
 
-/** Closes [start, its own address) of the log. */
+/** A seal covers the bytes from `start` to its own address. */
 struct seal {
 	uint64_t header;
 	uint64_t start;
-	uint64_t checksum; /* of the bytes that it closes, and of the other fields */
-	uint64_t number;   /* counts the seals of the log */
-	uint32_t opening;  /* the open of the database that wrote it; counts */
-	uint32_t is_cut;   /* the log up to here is a consistent prefix: log.h */
+	uint64_t checksum; /* of the covered bytes and of the other fields */
+	uint64_t number;   /* seals are numbered from 0 */
+	uint32_t opening;  /* number of the open that wrote the seal */
+	uint32_t is_cut;   /* the log up to here is a consistent prefix, see log.h */
 };
 enum { SEAL_SIZE = sizeof(struct seal) };
 
@@ -133,7 +133,7 @@ record_size(size_t key_size, size_t value_size)
 		: SIZED_HEAD + padded(key_size) + padded(value_size);
 }
 
-/** Of any item, from its first SIZED_HEAD bytes. 0: no item begins like this. */
+/** The size of any item, from its first SIZED_HEAD bytes. 0: it is not an item. */
 static inline size_t
 item_size(const uint64_t *item)
 {
@@ -166,7 +166,7 @@ sized_value(struct sized_record *sized)
 	return sized->bytes + padded(sized->key_size);
 }
 
-/** Whether the record has the key. `header` is its. */
+/** Whether the record has the key. `header` is the header of the record. */
 static inline bool
 record_has_key(const uint64_t *record, uint64_t header, const struct key *key)
 {
@@ -194,7 +194,7 @@ record_value_size(const uint64_t *record, uint64_t header)
 	return (header & HEADER_KIND) == HEADER_SMALL ? 8 : sized->value_size;
 }
 
-/** racy_copy() the other way: a reader may be reading. */
+/** Write bytes that another thread may be reading; see racy_copy(). */
 static inline void
 racy_write(void *to, const void *from, size_t size)
 {
@@ -207,7 +207,7 @@ racy_write(void *to, const void *from, size_t size)
 #endif
 }
 
-/* How much of a value is read or changed before MOMENT_HALF_*: in two steps only if a test asks. */
+/* Bytes that are read or written before MOMENT_HALF_*: all, except in test builds. */
 static inline size_t
 half_of(size_t size)
 {
@@ -238,7 +238,7 @@ load_in_halves(unsigned char *to, const unsigned char *from, size_t size)
 	racy_copy(to + half, from + half, size - half);
 }
 
-/** Lock a sized value, waiting for the session that writes it; returns the lock as it was. */
+/** Lock a sized value for writing. Waits for other writers. Returns the previous `lock`. */
 static inline uint64_t
 sized_lock(struct sized_record *sized)
 {
@@ -255,7 +255,7 @@ sized_lock(struct sized_record *sized)
 		pause_a_little(&spins);
 	}
 #if !defined(RACY_TSAN) && !defined(__x86_64__)
-	__atomic_thread_fence(__ATOMIC_RELEASE); /* the value is written after the lock */
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* write the value after the lock */
 #endif
 	return lock;
 }
@@ -302,7 +302,7 @@ record_add(uint64_t *record, uint64_t header, uint64_t operand)
 	sized_unlock(sized, lock);
 }
 
-/** Copy the value, of `size` bytes, as it was at one moment. */
+/** Copy a consistent state of the value, which has `size` bytes. */
 static inline void
 record_load(const uint64_t *record, uint64_t header, void *to, size_t size)
 {
@@ -326,8 +326,8 @@ record_load(const uint64_t *record, uint64_t header, void *to, size_t size)
 }
 
 /**
- * Write a record that no other session sees yet. `flags`: 0, or HEADER_TOMBSTONE, whose value
- * has the size 8 for a key of 8 bytes and else 0.
+ * Write a record that no other session can see yet. `flags`: 0 or HEADER_TOMBSTONE. The value
+ * of a tombstone has 8 bytes if the key has 8 bytes, else it is empty.
  */
 static inline void
 record_write(uint64_t *record, const struct key *key, const void *value, size_t value_size,

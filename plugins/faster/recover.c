@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recovery: read the log from its begin, and set the index.
+ * Recovery: read the log from its begin, and build the index.
  *
- * Seals divide the log. What a seal with a right checksum closes is as it was written. The log is
- * taken up to the last such seal that is a cut (log.h). Behind it there may be pages that were
- * written before a crash and no cut followed; they are dropped, and written over.
+ * Seals divide the log. If the checksum of a seal is correct, the items that it covers are
+ * undamaged. Recovery uses the log up to the last such seal that is a cut (log.h). A crash may
+ * leave pages without a cut after it. Recovery drops them, and new pages overwrite them.
  *
- * Of the records of a key the one with the greatest address is the newest, so each record sets
- * the entry of its chain, in order. The chains through the records stay as they are: the index
- * is made at least as large as it was, so that each new chain is a part of an old one.
+ * The newest record of a key has the greatest address. So each record sets the entry of its chain,
+ * in the order of the log. The chains through the records remain as they are: the new index is at
+ * least as large as the old one, so each new chain is a part of an old one.
  */
 #include "store.h"
 
 struct scan {
 	struct nb_db *db;
-	unsigned char *buffer; /* a page, and the first block of the next */
+	unsigned char *buffer; /* a page, and the first block of the next one */
 	uint64_t page, got;
-	uint64_t start; /* the end of the last seal that is right */
+	uint64_t start; /* end of the last valid seal */
 	uint64_t number, opening;
-	uint64_t cut, cut_number; /* the end of the last cut; 0: none */
-	uint64_t until;           /* records up to here go into the index */
+	uint64_t cut, cut_number; /* end of the last cut; 0: none */
+	uint64_t until;           /* only records before it go into the index */
 	uint64_t entries;
-	const char *why; /* the scan has ended */
+	const char *why; /* reason for the end of the scan; NULL: it continues */
 };
 
 static const uint64_t *
@@ -76,7 +76,7 @@ accept(struct scan *scan, const struct seal *seal, uint64_t at)
 	}
 }
 
-/* From the last seal to the next. False: the scan ends, and scan->why is set. */
+/* Find the next seal after the last one. False: the scan ends, and scan->why is set. */
 static bool
 next_seal(struct scan *scan, uint64_t *at)
 {
@@ -100,7 +100,10 @@ next_seal(struct scan *scan, uint64_t *at)
 	}
 }
 
-/* A filler may be so short that a whole item is not left: left is compared with a seal's size. */
+/*
+ * Read a page and the first block of the next one. The block contains the next seal. Because of
+ * it, even a short filler at the end of the page passes the size check of next_seal().
+ */
 static int
 read_page(struct scan *scan, uint64_t page)
 {
@@ -134,7 +137,7 @@ scan_page(struct scan *scan)
 	return rc;
 }
 
-/* The seal at `begin` closes what is not there any more. */
+/* Skip the seal at `begin`: it covers discarded items. */
 static int
 scan_log(struct scan *scan, uint64_t begin)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef FASTER_REGIONS_H
 #define FASTER_REGIONS_H
-/** Addresses, pages and frames: what log.c and flush.c have in common. */
+/** Addresses, pages and frames, for log.c and flush.c. */
 #include "log.h"
 
 enum {
 	VERSION_BITS = 64 - ADDRESS_BITS,
-	PAGES_FREE_SHARE = 16 /* 1 of so many pages is kept free before the tail needs it */
+	PAGES_FREE_SHARE = 16 /* 1 of this many pages is kept free for the tail */
 };
 #define VERSION_MASK ((1ull << VERSION_BITS) - 1)
 
@@ -28,7 +28,7 @@ page_floor(const struct log *log, uint64_t address)
 	return address & ~(log->page_size - 1);
 }
 
-/** Of the page that follows if `address` is the tail. */
+/** The start of the next page if `address` is the tail. */
 static inline uint64_t
 page_ceiling(const struct log *log, uint64_t address)
 {
@@ -54,14 +54,14 @@ has_failed(const struct log *log)
 	return __atomic_load_n(&log->has_failed, __ATOMIC_ACQUIRE);
 }
 
-/** Only one thread at a time adds to it; others read it. */
+/** Only one thread at a time may add to a counter; any thread may read it. */
 static inline void
 add_to(uint64_t *counter, uint64_t more)
 {
 	__atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
 }
 
-/** Close the rest of a page that an item did not fit into. */
+/** Fill the rest of a page into which an item did not fit. */
 static inline void
 fill_page(const struct log *log, uint64_t address, uint64_t page)
 {
@@ -69,7 +69,7 @@ fill_page(const struct log *log, uint64_t address, uint64_t page)
 		racy_store64(log_at(log, address), filler_of(page - address));
 }
 
-/** The log fails, for good. NB_FAIL. Any thread. */
+/** Let the log fail permanently. `what`: the failed action. Returns NB_FAIL. Any thread. */
 int
 log_set_error(struct log *log, const char *what, int error);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * submit and reap. submit does each request in memory at once; those that have to wait are left
- * in flight, and reap goes on with them as what they wait for comes.
+ * submit and reap. submit tries each request in memory at once. A request that has to wait stays
+ * in flight, and reap continues it.
  *
- * The cache misses of a group of requests overlap: first the hashes of all keys, asking for their
- * buckets, then the entries, asking for their records, then the operations.
+ * The cache misses of a group of requests overlap. For all requests of the group, submit first
+ * computes the hashes and prefetches the buckets. Then it reads the entries and prefetches the
+ * records. Then it executes the operations.
  *
- * Order. A request whose key belongs to one that waits comes behind it, found by a small table
- * of the keys that wait. All others overtake.
+ * Order. A request queues behind a waiting request of the same key. A small hash table finds the
+ * waiting request. All other requests overtake.
  */
 #include "store.h"
 
@@ -46,7 +47,7 @@ list_take(struct op_list *list)
 	return op;
 }
 
-/* ---- of a session ---- */
+/* ---- the requests of a session ---- */
 
 int
 requests_open(struct nb_session *session)
@@ -95,7 +96,7 @@ has_same_key(const struct op *a, const struct op *b)
 		memcmp(a->key.data, b->key.data, a->key.size) == 0;
 }
 
-/* True: it comes behind another one. */
+/* True: the request is queued behind another one of its key. */
 static bool
 queue_behind(struct nb_session *session, struct op *op)
 {
@@ -126,7 +127,7 @@ begin_waiting(struct nb_session *session, struct op *op)
 	session->waiting++;
 }
 
-/* Those behind it, which are to be done now. */
+/* Returns the queue behind the request: the caller must execute it now. */
 static struct op *
 end_waiting(struct nb_session *session, struct op *op)
 {
@@ -142,7 +143,7 @@ end_waiting(struct nb_session *session, struct op *op)
 	return op->behind;
 }
 
-/* ---- doing ---- */
+/* ---- execution ---- */
 
 static void
 settle(struct nb_session *session, struct op *op, int rc);
@@ -159,7 +160,7 @@ perform_those_behind(struct nb_session *session, struct op *op)
 	}
 }
 
-/* What became of an attempt. */
+/* Handle the result of an attempt. */
 static void
 settle(struct nb_session *session, struct op *op, int rc)
 {
@@ -209,7 +210,7 @@ recycle(struct nb_session *session)
 	}
 }
 
-/* Take from the free ones as many as there are, and room for their bytes. */
+/* Take as many requests as there are free operations and bytes, at most GROUP. */
 static size_t
 take_group(struct nb_session *session, const struct nb_request *requests, size_t count,
 	struct op **group)
@@ -287,7 +288,7 @@ op_of(struct read *read)
 	return (struct op *)(void *)((char *)read - offsetof(struct op, read));
 }
 
-/* Those that come are done later, since a single call of the same session may be waiting. */
+/* Only list arrived requests: a single call of the same session may be waiting here. */
 static void
 note_arrived(struct nb_session *session, struct read *reads)
 {
@@ -322,7 +323,7 @@ go_on_with_arrived(struct nb_session *session)
 		settle(session, op, op_resume(session, op));
 }
 
-/* They come back to the list if they have to wait again. */
+/* Requests that must wait again return to the list. */
 static void
 try_stalled(struct nb_session *session)
 {
@@ -332,7 +333,7 @@ try_stalled(struct nb_session *session)
 	}
 }
 
-/* False: the log has failed, and so have all that wait for it. */
+/* Finish flushed writes. If the log has failed, all waiting writes fail. */
 static void
 take_flushed(struct nb_session *session)
 {
@@ -360,11 +361,11 @@ wait_for_flush(struct nb_session *session)
 
 	for (const struct op *op = session->unflushed.first; op != NULL; op = op->next)
 		most = op->flush_to > most ? op->flush_to : most;
-	(void)log_wait_for_flush(session->log, most); /* take_flushed() sees a failure, too */
+	(void)log_wait_for_flush(session->log, most); /* take_flushed() handles a failure */
 	take_flushed(session);
 }
 
-/* For the first of those that are stalled, which nobody tells of. */
+/* Wait for the first stalled request: nothing reports when it can continue. */
 static void
 wait_for_stalled(struct nb_session *session)
 {

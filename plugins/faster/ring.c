@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * io_uring. The kernel shares two queues with the process: of requests, whose tail is ours, and
- * of completions, whose head is ours. Each side publishes its end by a release store and reads
- * the other's by an acquire load; that is the whole protocol.
+ * io_uring. The kernel shares two queues with the process. The process adds requests at the tail
+ * of one, and takes completions from the head of the other. Each side publishes its own end with
+ * a release store and reads the other end with an acquire load. That is the whole protocol.
  */
 #include "ring.h"
 
@@ -32,7 +32,7 @@ word_at(const struct ring *ring, unsigned offset)
 int
 ring_open(struct ring *ring, unsigned room)
 {
-	/* The two queues in one mapping (5.4), and a timeout in the call that waits (5.11). */
+	/* Both queues in one mapping (Linux 5.4), and a timeout for the wait (Linux 5.11). */
 	const unsigned needed = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_EXT_ARG;
 	struct io_uring_params params = {.flags = IORING_SETUP_CLAMP};
 	int error = ENOSYS;
@@ -126,7 +126,7 @@ ring_enter(struct ring *ring, uint64_t timeout_ns)
 		} else if (errno != EINTR && errno != EAGAIN && errno != EBUSY) {
 			return errno;
 		} else if (errno != EINTR) {
-			return 0; /* later: the kernel wants completions to be taken first */
+			return 0; /* try later: the caller must take completions first */
 		}
 	}
 	return 0;

@@ -2,8 +2,8 @@
 #ifndef FASTER_RING_H
 #define FASTER_RING_H
 /**
- * io_uring(7) for reads, by its three system calls and its shared memory: that is all that is
- * needed of liburing. One thread uses a ring.
+ * io_uring(7) for reads, through its system calls and shared memory, without liburing. Only one
+ * thread may use a ring.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,22 +20,25 @@ struct ring {
 	unsigned long rings_size, sqes_size;
 };
 
-/** 0, or errno: the system has none, or forbids it. */
+/** Returns 0, or errno: the system does not support or allow io_uring. */
 int
 ring_open(struct ring *ring, unsigned room);
 
 void
 ring_close(struct ring *ring);
 
-/** Queue it. The caller counts: no more than `room` are in flight. */
+/** Queue a read. The caller ensures that at most `room` reads are in flight. */
 void
 ring_add(struct ring *ring, int fd, struct read *read);
 
-/** Send what is queued, and wait for one that is done if `timeout_ns` is not 0. 0, or errno. */
+/**
+ * Submit the queued reads. If `timeout_ns` is not 0, wait that long for a finished read. Returns
+ * 0 or errno.
+ */
 int
 ring_enter(struct ring *ring, uint64_t timeout_ns);
 
-/** One that is done, its result in `got` or `error`; or NULL. */
+/** A finished read, with its result in `got` or `error`. NULL: none. */
 struct read *
 ring_next(struct ring *ring);
 

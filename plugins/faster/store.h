@@ -2,11 +2,12 @@
 #ifndef FASTER_STORE_H
 #define FASTER_STORE_H
 /**
- * A database and its sessions, and how an operation is done.
+ * A database, its sessions, and the execution of operations.
  *
- * An operation is tried in memory, within an epoch. Most end there. Others have to wait: for a
- * read of storage, for the fuzzy region, for a frame of the log, or for a larger index. They
- * leave the epoch and say so; single calls then wait, and submitted requests let others go on.
+ * A session tries an operation in memory, inside an epoch. Most operations end there. Others
+ * have to wait: for a read of storage, for the fuzzy region, for a frame of the log, for a
+ * larger index, or for a compaction. The attempt leaves the epoch and returns OP_*. A single
+ * call then waits. A submitted request stays in flight while the session executes others.
  */
 #include "index.h"
 #include "log.h"
@@ -15,14 +16,14 @@
 
 #include "../common/plugin.h"
 
-/* What an attempt returns besides the answers of a verb. */
+/* Results of an attempt, in addition to the answers of a verb. */
 enum {
-	OP_AGAIN = 1000, /* another session was first */
-	OP_READ,         /* op->wanted bytes at op->at, on storage, are needed to go on */
-	OP_FUZZY,        /* op->at is in the fuzzy region */
-	OP_ROOM,         /* no frame for the tail */
-	OP_INDEX,        /* no bucket in the index */
-	OP_FULL          /* the limit of the log on storage is reached */
+	OP_AGAIN = 1000, /* another session was faster: try again */
+	OP_READ,         /* needs op->wanted bytes at address op->at from storage */
+	OP_FUZZY,        /* the record at op->at is in the fuzzy region */
+	OP_ROOM,         /* the log has no free frame for the tail */
+	OP_INDEX,        /* the index has no free bucket */
+	OP_FULL          /* the log has reached its limit on storage */
 };
 
 struct op {
@@ -31,25 +32,25 @@ struct op {
 	struct key key;
 	struct nb_slice value;
 	uint64_t operand;
-	uint64_t entry; /* of the index, when the chain was followed to storage */
-	uint64_t at;    /* an address */
+	uint64_t entry; /* index entry whose chain led to storage */
+	uint64_t at;    /* address of a record, for OP_READ and OP_FUZZY */
 	size_t wanted;
-	uint64_t flush_to; /* the end of the record that was written; 0: none */
-	struct buffer *to; /* where the value that a get finds goes, but for 8 bytes */
-	uint64_t word;     /* those */
+	uint64_t flush_to; /* end of the written record; 0: none */
+	struct buffer *to; /* a get copies the value behind its content */
+	uint64_t word;     /* or here, if the value has 8 bytes */
 	struct nb_slice found;
 
 	struct read read;
 	size_t block_size;
 	bool has_arrived;
 
-	/* Of a submitted request. */
+	/* For a submitted request. */
 	uint64_t tag;
 	const char *error;
-	bool is_waiting; /* not finished: requests of its key come behind it */
-	struct op *next; /* in the list that it is in */
+	bool is_waiting; /* unfinished: later requests of its key queue behind it */
+	struct op *next; /* in its list */
 	struct op *behind, **behind_last;
-	struct op *same; /* next that waits in the same place of the table of keys */
+	struct op *same; /* next in the same place of waiting_at */
 	struct buffer own;
 };
 
@@ -60,7 +61,7 @@ struct op_list {
 
 enum { WAITING_PLACES = 256, REQUESTS_GROUP = 32 };
 
-/* Sums of what sessions have done. Written by their own session. */
+/* Counters of a session. Only the session itself writes them. */
 struct counts {
 	uint64_t in_place, copied, appended, tombstones;
 	uint64_t storage_reads, storage_hits, promoted, retries, fuzzy_waits;
@@ -68,7 +69,7 @@ struct counts {
 };
 enum { COUNTS = sizeof(struct counts) / sizeof(uint64_t) };
 
-/** The verbs that a session may do quickly, as in the engine's table. */
+/** The verbs that have a quick variant, as in the engine's table. */
 struct verbs {
 	int (*get)(struct nb_session *session, struct nb_slice key, struct nb_slice *value);
 	int (*put)(struct nb_session *session, struct nb_slice key, struct nb_slice value);
@@ -77,16 +78,16 @@ struct verbs {
 };
 
 /**
- * Calls with keys and values of 8 bytes that end at once: an answer, or QUICK_NOT if they would
- * not. Writes are not for a log that flushes each of them.
+ * Calls for keys and values of 8 bytes that never wait. They return the answer, or QUICK_NOT
+ * after changing nothing. A log that flushes each write must not use the writes.
  */
 struct quick {
 	int (*get)(struct nb_session *session, uint64_t key, uint64_t *value);
 	int (*put)(struct nb_session *session, uint64_t key, uint64_t value);
 	int (*add)(struct nb_session *session, uint64_t key, uint64_t operand);
-	/** Ask for the newest record of a hash. Within an epoch. */
+	/** Prefetch the newest record of a hash. Call it inside an epoch. */
 	void (*fetch)(const struct nb_session *session, uint64_t hash);
-	/** The same for any keys and values: what is not quick is done by whole_verbs. */
+	/** For keys and values of any size. They call whole_verbs if a quick call fails. */
 	struct verbs verbs;
 };
 enum { QUICK_NOT = 2000 };
@@ -95,25 +96,25 @@ struct nb_session {
 	struct epoch_slot *epoch;
 	struct verbs verbs;
 	const struct quick *quick;
-	bool has_quick_writes; /* no write waits for a flush */
+	bool has_quick_writes; /* writes do not wait for a flush */
 	struct nb_db *db;
 	struct index *index;
 	struct log *log;
 	struct counts counts;
-	struct op op; /* of single calls */
+	struct op op; /* of the current single call */
 	struct buffer buffer, many;
 	struct reads *reads;
 
 	/* submit and reap */
-	struct op *ops; /* `room` of them */
+	struct op *ops; /* array of `room` */
 	size_t room;
 	struct op *free;
 	struct op_list done, arrived, stalled, unflushed;
-	size_t waiting; /* in the table of keys */
+	size_t waiting; /* number of requests in waiting_at */
 	struct op *waiting_at[WAITING_PLACES];
 	uint64_t taken_bytes;
-	struct op *wide; /* of multi_get */
-	struct op *lent; /* given out by the last reap */
+	struct op *wide; /* operations of multi_get */
+	struct op *lent; /* returned by the last reap */
 	uint32_t id;
 };
 
@@ -130,24 +131,24 @@ struct nb_db {
 	uint32_t durability, sessions, inflight_ops;
 	uint64_t inflight_bytes, record_guess;
 	int how_to_read;
-	bool promotes; /* gets append what they have read from storage */
+	bool promotes; /* a get appends the record that it reads from storage */
 
-	/* The keeper: growth of the index and compaction. keeper.c */
+	/* The keeper thread (keeper.c): growth of the index, syncs and compaction. */
 	struct epoch_slot *keeper_epoch, *stats_epoch;
 	pthread_t keeper;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the following, unless noted */
 	pthread_cond_t wake;
 	bool is_stopping, is_asked;
-	bool can_grow;
+	bool can_grow; /* atomic; if false, keeper_error contains the reason */
 	char keeper_error[256];
-	struct nb_session **open; /* by id */
-	struct counts closed;     /* of closed sessions */
-	uint64_t growths;
+	struct nb_session **open;        /* by id */
+	struct counts closed;            /* of closed sessions */
+	uint64_t growths;                /* atomic */
 	bool is_full;                    /* sessions wait for a compaction */
-	bool is_futile;                  /* the last one has made no room for a page */
-	uint64_t compactions, compacted; /* their number; bytes that they have freed */
+	bool is_futile;                  /* the last compaction freed less than a page */
+	uint64_t compactions, compacted; /* number of compactions; bytes freed */
 	pthread_cond_t compaction_ended;
-	uint64_t periodic_ns;
+	uint64_t periodic_ns; /* between two syncs; 0: none. Constant */
 };
 
 /* --- open.c --- */
@@ -162,23 +163,23 @@ store_close(struct nb_db *db);
 
 /* --- verbs.c --- */
 
-/** Try it in memory: an answer, or OP_*. */
+/** Try the operation in memory. Returns its answer, or OP_*. */
 int
 op_try(struct nb_session *session, struct op *op);
 
-/** Go on with the record that op->read has brought: an answer, or OP_*. */
+/** Continue with the record that op->read has read. Returns the answer, or OP_*. */
 int
 op_resume(struct nb_session *session, struct op *op);
 
-/** Start the read that OP_READ asks for. NB_OK or a failure. */
+/** Start the read that OP_READ requires. Returns NB_OK or a failure. */
 int
 op_start_read(struct nb_session *session, struct op *op);
 
-/** Do it, waiting for whatever it takes. */
+/** Execute the operation, and wait as long as necessary. Returns its answer. */
 int
 op_run(struct nb_session *session, struct op *op);
 
-/** Wait until what the session has written is as durable as it has to be. */
+/** Wait until the log up to `flush_to` has the required durability. 0: do not wait. */
 static inline int
 session_settle(struct nb_session *session, uint64_t flush_to)
 {
@@ -187,7 +188,7 @@ session_settle(struct nb_session *session, uint64_t flush_to)
 		: NB_OK;
 }
 
-/** As op_try(), of a key of 8 bytes; or QUICK_NOT: nothing was done. */
+/** Like op_try(), for a key of 8 bytes. QUICK_NOT: it has changed nothing. */
 static inline int
 op_try_quickly(struct nb_session *session, struct op *op)
 {
@@ -212,7 +213,7 @@ op_free_block(struct op *op);
 
 /* --- faster.c --- */
 
-/** Of any keys and values, and however long they take. */
+/** The verbs for keys and values of any size. They wait if necessary. */
 extern const struct verbs whole_verbs;
 
 /* --- quick.c --- */
@@ -227,24 +228,34 @@ keeper_start(struct nb_db *db);
 void
 keeper_stop(struct nb_db *db);
 
-/** The index may have to grow, or the log to be compacted. Any thread, out of any epoch. */
+/** Wake the keeper to check the sizes of index and log. Any thread, outside any epoch. */
 void
 keeper_ask(struct nb_db *db);
 
-/** The index has no room: wait for its growth. NB_OK, or a failure. */
+/**
+ * The index has no room: wake the keeper and wait a moment. NB_OK: try again. A failure: the
+ * index cannot grow.
+ */
 int
 keeper_wait_for_index(struct nb_db *db);
 
-/** The log has reached its limit: wait for a compaction. A failure if it has made no room. */
+/**
+ * The log has reached its limit: wait for the end of a compaction. A failure if it has freed
+ * less than a page.
+ */
 int
 keeper_wait_for_compaction(struct nb_db *db);
 
+/** Add up the counters of all sessions, open and closed. Any thread. */
 void
 keeper_sum(struct nb_db *db, struct counts *sum);
 
 /* --- compact.c --- */
 
-/** Keep what is needed of the log up to `until`, and let it begin there. By the keeper. */
+/**
+ * Copy the newest records before `until` to the tail, and discard the log before `until`. Sets
+ * *freed to the bytes discarded minus the bytes copied. Only the keeper calls it.
+ */
 int
 compact(struct nb_db *db, uint64_t until, uint64_t *freed);
 
@@ -261,7 +272,7 @@ requests_open(struct nb_session *session);
 void
 requests_close(struct nb_session *session);
 
-/** Until the read of a single call has arrived. NB_OK, or a failure. */
+/** Wait until the read of a single call has arrived. Returns NB_OK or a failure. */
 int
 requests_wait_for(struct nb_session *session, struct op *op);
 

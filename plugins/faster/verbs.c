@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * get, put, insert, merge and delete, tried in memory; and going on after a read of storage.
+ * Attempts of get, put, insert, merge and delete in memory, and their continuation after a read
+ * of storage.
  *
- * What a session does with the newest record of a key, by the region that it is in:
+ * The action of a verb depends on the region of the newest record of the key:
  *
  *              mutable      fuzzy              immutable         on storage
  *   get        read         read               read              read storage
@@ -12,18 +13,19 @@
  *   insert     exists       exists             exists            read storage, append if deleted
  *   delete     in place     append tombstone   append tombstone  append tombstone
  *
- * A put whose value has another size is always appended. That is right although other sessions may
- * change the old record at the same time: they began before the new one was linked, so they
- * come before it. A sum may not be taken that way, because it would miss what they add. So it
- * is taken only of records that no session can change any more, or with one atomic addition.
+ * A put whose value has another size always appends a record. Other sessions may change the old
+ * record at the same time. This is correct: they found it before the new record was linked, so
+ * their changes come before the put. A merge cannot append a sum then, because the sum would miss
+ * later additions to the old record. So it appends a sum only if the old record is immutable.
+ * A mutable record gets one atomic addition.
  *
- * A record is allocated after the entry was read and linked only if the entry has not changed. So
- * addresses grow along every chain, and the newest record of a key is the one with the greatest
- * address: recovery needs no more than that.
+ * A session allocates a record after it has read the entry, and links the record only if the entry
+ * has not changed. So addresses grow along every chain, and the newest record of a key has the
+ * greatest address. Recovery relies only on that.
  */
 #include "look.h"
 
-/* The end of the record, which has to be flushed if that is waited for. */
+/* Store the end of the record: a write may have to wait for its flush. */
 static inline void
 note_written(struct op *op, uint64_t address, size_t size)
 {
@@ -41,7 +43,7 @@ of_allocation(struct nb_session *session, struct op *op, uint64_t address)
 	return session->db->host->fail(NB_FAIL, "%s", op->error);
 }
 
-/* A growth of the index is not missed by more than so many entries of each session. */
+/* Wake the keeper after every ENTRIES_A_LOOK entries of a session: the index may have to grow. */
 static inline void
 count_entry(struct nb_session *session)
 {
@@ -52,7 +54,7 @@ count_entry(struct nb_session *session)
 		keeper_ask(session->db);
 }
 
-/* A new record in front of the chain: NB_OK, OP_* or a failure. */
+/* Append a record and link it in front of the chain. Returns NB_OK, OP_* or a failure. */
 static inline int
 append(struct nb_session *session, struct op *op, struct slot *slot, struct nb_slice value,
 	uint64_t flags)
@@ -111,7 +113,7 @@ append_sum(struct nb_session *session, struct op *op, struct slot *slot, uint64_
 	return append(session, op, slot, (struct nb_slice){&sum, sizeof(sum)}, 0);
 }
 
-/* ---- what was found ---- */
+/* ---- the record is in memory ---- */
 
 static inline int
 take_value(struct nb_session *session, struct op *op, const uint64_t *record, uint64_t header)
@@ -208,7 +210,7 @@ on_storage(const struct nb_session *session, struct op *op, const struct place *
 	return OP_READ;
 }
 
-/* ---- attempts: within an epoch ---- */
+/* ---- attempts, inside an epoch ---- */
 
 static inline __attribute__((always_inline)) int
 try_verb(struct nb_session *session, struct op *op, uint32_t verb)
@@ -251,7 +253,7 @@ try_in_epoch(struct nb_session *session, struct op *op, uint32_t verb)
 {
 	unsigned spins = 0;
 
-	for (;; pause_a_little(&spins)) { /* the session that was first may not have ended */
+	for (;; pause_a_little(&spins)) { /* the faster session may still be at work */
 		epoch_enter(session->epoch);
 		int rc = try_verb(session, op, verb);
 		epoch_exit(session->epoch);
@@ -263,7 +265,7 @@ try_in_epoch(struct nb_session *session, struct op *op, uint32_t verb)
 int
 op_try(struct nb_session *session, struct op *op)
 {
-	switch (op->verb) { /* each with its own copy of the code above */
+	switch (op->verb) { /* each case has its own copy of the code above */
 	case NB_REQ_GET:
 		return try_in_epoch(session, op, NB_REQ_GET);
 	case NB_REQ_PUT:
@@ -287,7 +289,7 @@ op_free_block(struct op *op)
 	op->block_size = 0;
 }
 
-/* The blocks with op->wanted bytes from op->at on. */
+/* Read the blocks that contain op->wanted bytes from op->at on. */
 int
 op_start_read(struct nb_session *session, struct op *op)
 {
@@ -316,7 +318,7 @@ op_start_read(struct nb_session *session, struct op *op)
 	return session->db->host->fail(NB_FAIL, "%s: %s", op->error, strerror(errno));
 }
 
-/* Bytes of the block from op->at on. */
+/* The number of bytes read from op->at on. */
 static size_t
 bytes_read(const struct op *op)
 {
@@ -330,7 +332,7 @@ tell_damage(struct nb_session *session, struct op *op)
 	uint64_t begin = log_read(&session->log->begin);
 
 	if (op->at <= begin)
-		return OP_AGAIN; /* it was moved to the tail meanwhile */
+		return OP_AGAIN; /* compaction has moved the record to the tail */
 	op->error = op->read.error != 0 ? "a read of the log failed"
 					: "the log is damaged: a record is missing";
 	if (op->read.error != 0)
@@ -343,8 +345,8 @@ tell_damage(struct nb_session *session, struct op *op)
 }
 
 /*
- * Append a record that a get has brought from storage, so that the next get finds it in memory. Not
- * if the chain has changed, since a newer record may be there, nor if it would have to wait.
+ * Append a record that a get has read from storage, so the next get finds it in memory. Does
+ * nothing if the chain has changed, because it may contain a newer record, or if it had to wait.
  */
 static void
 promote(struct nb_session *session, struct op *op, const uint64_t *record, uint64_t header)
@@ -365,10 +367,10 @@ promote(struct nb_session *session, struct op *op, const uint64_t *record, uint6
 		append(session, op, &slot, value, 0) == NB_OK)
 		count_one(&session->counts.promoted);
 	epoch_exit(session->epoch);
-	op->flush_to = 0; /* a get waits for no flush */
+	op->flush_to = 0; /* a get does not wait for a flush */
 }
 
-/* The record on storage says what the verb needs to know of it: the same as in memory. */
+/* Finish a verb with the record from storage. NULL: storage has no record of the key. */
 static int
 finish_from_storage(
 	struct nb_session *session, struct op *op, const uint64_t *record, uint64_t header)
@@ -394,7 +396,7 @@ finish_from_storage(
 	}
 	epoch_enter(session->epoch);
 	index_find(session->index, op->key.hash, &slot);
-	/* What was read is the newest only if the chain is as it was. */
+	/* The record is still the newest only if the chain has not changed. */
 	rc = OP_AGAIN;
 	if ((slot.entry & ADDRESS_MASK) == (op->entry & ADDRESS_MASK))
 		rc = op->verb == NB_REQ_MERGE ? append_sum(session, op, &slot, old)
@@ -403,7 +405,7 @@ finish_from_storage(
 	return rc;
 }
 
-/* Another key's record, or none: the next of the chain, or its end. */
+/* The record read has another key: continue with `address`, the previous record of the chain. */
 static int
 go_on(struct nb_session *session, struct op *op, uint64_t address)
 {
