@@ -2,17 +2,18 @@
 /*
  * Batches of requests and their answers.
  *
- * What submit hands over together is one batch, with one head and one write. If all keys and all
- * values of a session have one size, requests go without their sizes: 17 bytes for a key and a
- * value of 8. The first one of another size ends that for the session.
+ * The requests of one submit are one batch, with one head and one write. If all keys of a link have
+ * the same size, and all values too, requests do not carry their sizes: 17 bytes for a key and a
+ * value of 8 bytes. After the first different size, all requests of the link carry sizes.
  *
- * Batches are kept until they are answered. If the server refuses one because its view has
- * changed, it refuses all that are on their way as well; then no more are sent, and when all are
- * back they are sent again in their order, with the new view. So the order of a key is kept.
+ * The link keeps a copy of each batch until it is answered. If the server refuses a batch because
+ * its view has changed, it also refuses all later batches in flight. The link then sends no new
+ * batch until the server has refused them all. It sends them again in order, with the new view.
+ * So requests of a key keep their order.
  */
 #include "link.h"
 
-#define ADMIN_NS (UINT64_C(36000) * STREAM_SECOND_NS) /* a reset or a settle may take long */
+#define ADMIN_NS (UINT64_C(36000) * STREAM_SECOND_NS) /* a reset or a settle can take long */
 
 enum { HEAD = sizeof(struct nb_wire_head), RECORD_HEAD = 13, STEP_HEAD = 21 };
 
@@ -34,7 +35,7 @@ receive_head(struct link *link, struct nb_wire_head *head, uint64_t timeout_ns)
 			  "in its compact protocol");
 }
 
-/** The text of an answer, of `size` bytes, into `text`. */
+/** Receive the text of an answer, which has `size` bytes. Appends a NUL. */
 static int
 receive_text(struct link *link, size_t size, struct buffer *text, uint64_t timeout_ns)
 {
@@ -141,7 +142,7 @@ put_u64(char *to, uint64_t number)
 static inline char *
 put_bytes(char *to, struct nb_slice bytes)
 {
-	if (bytes.size == 8) /* known to the compiler, and the most frequent one */
+	if (bytes.size == 8) /* a constant size is faster; this one is the most frequent */
 		memcpy(to, bytes.data, 8);
 	else if (bytes.size > 0)
 		memcpy(to, bytes.data, bytes.size);
@@ -154,12 +155,15 @@ has_value(uint32_t verb)
 	return verb == NB_REQ_PUT || verb == NB_REQ_INSERT;
 }
 
-/** Whether it can go without its sizes. The first request that has a value sets its size. */
+/**
+ * Whether the request needs no sizes. The first request sets the size of keys, and the first
+ * request with a value that of values.
+ */
 static inline bool
 is_fixed(struct link *link, const struct nb_request *request)
 {
 	if (request->verb == NB_REQ_EXECUTE)
-		return true; /* it has its sizes in any case */
+		return true; /* an execute always carries sizes */
 	if (link->key_size == 0)
 		link->key_size = (uint32_t)request->key.size;
 	if (has_value(request->verb) && !link->has_value_size) {
@@ -238,7 +242,7 @@ begin_batch(struct link *link)
 	return NB_OK;
 }
 
-/** Set the head of the batch, and keep a copy of it all. */
+/** Set the head of the current batch, and keep a copy of the batch. */
 static int
 end_batch(struct link *link)
 {
@@ -252,7 +256,7 @@ end_batch(struct link *link)
 		.value_size = link->value_size};
 	char *begin = out->bytes + out->end - link->made;
 	if (head.key_size == 0)
-		head.flags = NB_WIRE_MAY_BE_LATE; /* only executes: no size is known */
+		head.flags = NB_WIRE_MAY_BE_LATE; /* executes only: no size is known */
 	memcpy(begin, &head, HEAD);
 	link->is_making = false;
 	if (link->sent_head == link->sent_tail)
@@ -314,7 +318,7 @@ link_send(struct link *link)
 	return rc == NB_OK ? stream_push(&link->stream) : rc;
 }
 
-/** All batches in flight were refused: send them again with the view that holds now. */
+/** All batches in flight were refused: send them again with the new view. */
 static int
 send_again(struct link *link)
 {
@@ -342,7 +346,7 @@ garbage(struct link *link)
 	return stream_fail(&link->stream, "the server's answer does not follow the protocol");
 }
 
-/** A batch was refused: it is the next one of which nothing is answered. */
+/** The server has refused a batch: the next one without any answer. */
 static int
 note_refusal(struct link *link, const struct nb_wire_head *head)
 {
@@ -358,7 +362,7 @@ note_refusal(struct link *link, const struct nb_wire_head *head)
 	return send_again(link);
 }
 
-/** Returns NB_OK with *is_whole, or a failure. */
+/** Take the head of a batch of answers. Sets *is_whole if it has arrived. NB_OK or a failure. */
 static int
 take_head(struct link *link, bool *is_whole)
 {
@@ -391,7 +395,10 @@ take_head(struct link *link, bool *is_whole)
 	return NB_OK;
 }
 
-/** The size of u32 and so many bytes at `at`, from the front of `size` bytes; 0: not whole. */
+/**
+ * Decode a u32 length at offset `at` and the value that follows. Returns the offset of its end, or
+ * 0 if `size` bytes do not contain all of it. Sets *need to the bytes required so far.
+ */
 static size_t
 sized(const char *bytes, size_t at, size_t size, struct nb_slice *value, size_t *need)
 {
@@ -405,7 +412,7 @@ sized(const char *bytes, size_t at, size_t size, struct nb_slice *value, size_t 
 	return size < *need ? 0 : *need;
 }
 
-/** A failure: its text moves a byte to the front, so that a NUL fits behind it. */
+/** Decode a failure. Moves its text one byte to the front to make room for a NUL. */
 static size_t
 parse_error(char *bytes, size_t size, struct nb_completion *out, size_t *need)
 {
@@ -423,7 +430,7 @@ parse_error(char *bytes, size_t size, struct nb_completion *out, size_t *need)
 	return *need;
 }
 
-/** The answers of the steps. They are set only when all of them are there. */
+/** Decode the answers of the steps. They are complete only if the result is not 0. */
 static size_t
 parse_steps(const struct flying *flying, const char *bytes, size_t size, size_t *need)
 {
@@ -451,7 +458,7 @@ parse_steps(const struct flying *flying, const char *bytes, size_t size, size_t 
 	return size < at ? 0 : at;
 }
 
-/** Returns the answer's size, 0: not whole, SIZE_MAX: garbage. */
+/** Decode an answer. Returns its size; 0: incomplete; SIZE_MAX: violates the protocol. */
 static inline size_t
 parse_answer(struct link *link, const struct flying *flying, char *bytes, size_t size,
 	struct nb_completion *out)
@@ -491,7 +498,7 @@ note_answer(struct link *link, uint32_t count)
 		link->kept_begin += sent->size;
 		link->sent_head++;
 	}
-	/* Half of it is of no use any more: the rest moves to the front. */
+	/* More than half of the buffer is unused: move the rest to the front. */
 	if (link->kept_begin > link->kept.size / 2) {
 		link->kept.size -= link->kept_begin;
 		memmove(link->kept.data, link->kept.data + link->kept_begin, link->kept.size);
@@ -514,7 +521,7 @@ make_late(struct link *link)
 	return link->late != NULL && link->lists != NULL;
 }
 
-/** The request with this number is answered late. */
+/** Remember that the request with this number will be answered late. */
 static int
 note_late(struct link *link, uint32_t number)
 {
@@ -530,7 +537,7 @@ note_late(struct link *link, uint32_t number)
 	return NB_OK;
 }
 
-/** An announced answer, as parse_answer(). */
+/** Take a late answer. Returns as parse_answer(). */
 static size_t
 take_late(struct link *link, char *bytes, size_t size, struct nb_completion *out,
 	uint64_t *request_bytes)
@@ -578,7 +585,7 @@ take_late_answers(struct link *link, struct nb_completion *out, size_t room, siz
 	return length == SIZE_MAX ? garbage(link) : NB_OK;
 }
 
-/** Answers of the batch of answers at hand. */
+/** Take answers from the current batch of answers, which are not late. */
 static int
 take_answers(struct link *link, struct nb_completion *out, size_t room, size_t *count,
 	uint64_t *bytes)

@@ -2,15 +2,15 @@
 #ifndef NET_LINK_H
 #define NET_LINK_H
 /**
- * A session's connection to one server: requests go there in batches, and answers come back in
- * the order of the requests (mininb/wire.h).
+ * A connection of a session to one server. It sends requests in batches. Answers arrive in the
+ * order of the requests, except late answers (mininb/wire.h).
  */
 #include "../common/plugin.h"
 #include "../remote/stream.h"
 
 #include <mininb/wire.h>
 
-/** A request that is not answered. */
+/** A request without an answer. */
 struct flying {
 	uint64_t tag;
 	struct nb_step *steps; /* of an execute */
@@ -18,18 +18,18 @@ struct flying {
 	uint64_t size; /* of key and value */
 };
 
-/** A request whose answer comes late: in a list of those whose numbers end alike. */
+/** A request that is answered late. It is in the list of its number modulo the ring size. */
 struct late {
 	struct flying flying;
 	uint32_t number;
 	struct late *next;
 };
 
-/** A batch that was sent and not answered as a whole. */
+/** A batch that was sent and is not completely answered. */
 struct sent {
-	size_t size;    /* of its bytes in `kept` */
-	uint32_t count; /* requests, and of them not answered: */
-	uint32_t left;
+	size_t size;    /* bytes in `kept` */
+	uint32_t count; /* number of requests */
+	uint32_t left;  /* unanswered requests */
 };
 
 struct link {
@@ -38,27 +38,30 @@ struct link {
 	struct nb_wire_hello hello;
 	uint64_t view;
 	struct flying *flying;      /* a ring */
-	uint32_t mask, head, tail;  /* counts of requests answered and added */
-	struct late *late;          /* room for as many, from the first late answer on, */
-	struct late **lists, *free; /* their lists, and those that are free */
+	uint32_t mask, head, tail;  /* numbers of answered and of added requests */
+	struct late *late;          /* of the same size; NULL before the first late answer */
+	struct late **lists, *free; /* lists by number, and the unused elements */
 	uint32_t late_count;
 	struct sent *sent; /* a ring of the same size */
 	uint32_t sent_head, sent_tail;
-	struct buffer kept; /* bytes of the batches in `sent`, from kept_begin on */
+	struct buffer kept; /* from kept_begin on: bytes of the batches in `sent` */
 	size_t kept_begin;
-	uint32_t refused; /* batches whose view was wrong, to be sent again */
-	/* the batch that is being made: its bytes are at the end of the stream's output */
-	bool is_making, is_sized; /* is_sized: for good, since sizes differ */
-	bool has_value_size;      /* of a request, and not what the host expects */
+	uint32_t refused; /* number of batches refused for their view: to be sent again */
+	/* The current batch: its bytes are at the end of the stream's output. */
+	bool is_making, is_sized; /* is_sized: sizes differ, so requests carry them */
+	bool has_value_size;      /* value_size is from a request, not from the host */
 	uint32_t making, key_size, value_size;
-	size_t made; /* bytes of it */
-	/* the batch of answers that is being read */
+	size_t made; /* bytes of the batch */
+	/* The current batch of answers. */
 	uint32_t answers, answer_size;
-	bool is_late; /* they were announced, and begin with their requests' numbers */
-	size_t need;  /* bytes of the next answer, at least */
+	bool is_late; /* late answers, which begin with the request's number */
+	size_t need;  /* minimum bytes of the next answer */
 };
 
-/** Connect and say hello. `room`: requests in flight, at most. NB_OK, or nothing is to close. */
+/**
+ * Connect and exchange hellos. `room`: maximum number of requests in flight. `value_size`: as the
+ * host expects; 0: unknown. Returns NB_OK or a failure; a failed link needs no close.
+ */
 int
 link_open(struct link *link, const struct nb_host *host, const char *address,
 	const struct stream_options *options, uint64_t room, uint64_t value_size);
@@ -66,33 +69,42 @@ link_open(struct link *link, const struct nb_host *host, const char *address,
 void
 link_close(struct link *link);
 
-/** Whether a request may be added: there is room, and no batch waits to be sent again. */
+/** Whether link_add() may be called: the ring has room, and no batch must be sent again. */
 static inline bool
 link_has_room(const struct link *link)
 {
 	return link->tail - link->head <= link->mask && link->refused == 0;
 }
 
-/** Add a request to the batch that is being made. NB_OK or a failure of the connection. */
+/**
+ * Add a request to the current batch. Returns NB_OK, NB_UNSUPPORTED if the key or value is too
+ * long, or a failure of the connection.
+ */
 int
 link_add(struct link *link, const struct nb_request *request);
 
-/** Send the batch. */
+/** Send the current batch. Returns NB_OK or a failure. */
 int
 link_send(struct link *link);
 
-/** Answers that are there, at most `room`; *bytes of their requests. NB_OK or a failure. */
+/**
+ * Take the received answers, at most `room`. Adds the sizes of their requests to *bytes. Returns
+ * NB_OK or a failure.
+ */
 int
 link_take(struct link *link, struct nb_completion *out, size_t room, size_t *count,
 	uint64_t *bytes);
 
-/** A frame for the whole database, and the text of its answer in `text`. Nothing is in flight. */
+/**
+ * Send a frame for the whole database, and receive the text of its answer. No request may be in
+ * flight. Returns as link_exchange().
+ */
 int
 link_ask(struct link *link, uint32_t kind, uint32_t upto, struct buffer *text);
 
 /**
- * A frame that is no batch, with `key` after its head, and its answer: *head and `text`. Nothing is
- * in flight. NB_OK, or a failure, which may be the engine's.
+ * Send a frame other than a batch, with `key` after its head. Receive its answer into *head and
+ * `text`. No request may be in flight. Returns NB_OK, or a failure of the connection or the engine.
  */
 int
 link_exchange(

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Client of `mininb serve`, which lends any engine to the network, by its compact protocol.
+ * Client of `mininb serve`, which lends any engine to the network. It uses the compact protocol.
  *
- * Each session has a connection to each server (link.c). With several servers each has an equal
- * part of the hash space of the keys (remote/address.h). A verb is a batch of one request; the
+ * Each session has a connection to each server (link.c). Several servers each have an equal part
+ * of the hash space of the keys (remote/address.h). A single verb is a batch of one request. The
  * requests of a submit, a multi_get or a batch are one batch for each server.
  *
- * What the served engine can do is known when it is connected to, and this table is there before.
- * So it has what every engine can do behind a server, and ordered scans if the option scan says
- * so. The server does an insert and a merge that the engine has not.
+ * The driver knows the capabilities of the served engine only after it has connected. So its table
+ * has the verbs that every engine supports in a server, and scans only with the option `scan`. If
+ * the engine has no insert or merge, the server emulates it.
  */
 #include "../remote/address.h"
 #include "../remote/stream_fabric.h"
@@ -26,7 +26,7 @@ struct nb_db {
 	bool has_scan;
 	struct stream_options stream;
 	uint64_t polled, slept; /* atomic: waits of sessions, see remote/spin.h */
-	struct link *links;     /* of this thread, for what concerns whole databases */
+	struct link *links;     /* of the database thread, for frames for whole databases */
 	struct buffer text;
 };
 
@@ -35,12 +35,12 @@ struct nb_session {
 	struct link *links;
 	struct stream **streams;
 	uint64_t waits;
-	uint32_t count, next;  /* next: the link whose answers are taken first */
-	uint64_t limit, taken; /* requests in flight, at most and now */
+	uint32_t count, next;  /* next: the link from which answers are taken first */
+	uint64_t limit, taken; /* maximum and current number of requests in flight */
 	uint64_t bytes, bytes_max;
 	struct nb_completion *completions; /* of multi_get and batch */
 	struct scan scan;
-	/* answers that came while a single verb waited: reap tells them next */
+	/* Answers that arrived while a single verb waited: the next reap returns them. */
 	struct nb_completion *early;
 	size_t early_count, early_told;
 };
@@ -62,7 +62,7 @@ static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 enum { SOCKETS, OFI }; /* choices of `transport` */
 enum {
 	INFLIGHT_DEFAULT = 64,
-	TOGETHER = 1024,    /* requests of a multi_get or batch */
+	TOGETHER = 1024,    /* requests of a multi_get or batch that are in flight together */
 	WAITS_COUNTED = 256 /* between two updates of the database's counters */
 };
 
@@ -72,7 +72,7 @@ version(void)
 	return "1"; /* of the protocol */
 }
 
-/* --- the database: all servers --- */
+/* --- the database on all servers --- */
 
 static int
 check_server(const struct nb_db *db, const struct nb_open_args *args, const struct link *link)
@@ -168,7 +168,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	return rc;
 }
 
-/** Of all servers. NB_UNSUPPORTED if one cannot. */
+/** Send a frame to each server in turn. Returns the first failure, or NB_OK. */
 static int
 ask_all(struct nb_db *db, uint32_t kind, uint32_t upto)
 {
@@ -190,7 +190,10 @@ reset(struct nb_db *db)
 	return ask_all(db, NB_WIRE_RESET, 0);
 }
 
-/** A line "name TAB unit TAB kind TAB value" of a server, whose number stands before the name. */
+/**
+ * Emit the line "name TAB unit TAB kind TAB value" of a server. With several servers, the name
+ * begins with the number of the server.
+ */
 static void
 emit_line(const struct nb_db *db, uint32_t server, char *line, nb_stat_emit emit, void *to)
 {
@@ -217,7 +220,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 		__atomic_load_n(&db->slept, __ATOMIC_RELAXED));
 	for (uint32_t i = 0; i < db->target_count; i++) {
 		if (link_ask(&db->links[i], NB_WIRE_STATS, 0, &db->text) != NB_OK)
-			continue; /* it has none; a broken connection is told by the next verb */
+			continue; /* no counters; the next verb reports a broken connection */
 		char *rest = db->text.data;
 		for (char *line; (line = strsep(&rest, "\n")) != NULL;)
 			emit_line(db, i, line, emit, to);
@@ -226,7 +229,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 
 /* --- sessions --- */
 
-/** Add a session's counters to those of its database. */
+/** Add the counters of a session to those of its database. */
 static void
 count_waits(struct nb_session *session)
 {
@@ -283,7 +286,7 @@ link_of(struct nb_session *session, struct nb_slice key)
 	return &session->links[split_server(key, session->count)];
 }
 
-/** The steps of an execute must be of one server. */
+/** Find the link of a request. All steps of an execute must be on the same server. */
 static int
 link_of_request(struct nb_session *session, const struct nb_request *request, struct link **out)
 {
@@ -346,14 +349,14 @@ submit(struct nb_session *session, const struct nb_request *requests, size_t cou
 		session->taken++;
 		session->bytes += request->key.size + request->value.size;
 	}
-	/* What was taken before a request that cannot be sent goes out, and that is told next. */
+	/* If a request fails, send the requests before it. The next call reports the failure. */
 	if (rc != NB_OK && *taken == 0)
 		return rc;
 	rc = send_all(session);
 	return rc == NB_OK ? NB_PENDING : rc;
 }
 
-/** Answers that were read, of all links in turn. */
+/** Take received answers from all links in turn. */
 static int
 take_all(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count)
 {
@@ -369,7 +372,7 @@ take_all(struct nb_session *session, struct nb_completion *out, size_t room, siz
 	session->next++;
 	session->taken -= *count;
 	session->bytes -= bytes;
-	/* What was told before a failure is told; the failure comes with the next call. */
+	/* Return the answers before a failure; the next call returns the failure. */
 	return *count > 0 ? NB_OK : rc;
 }
 
@@ -391,7 +394,7 @@ wait_all(struct nb_session *session, uint64_t timeout_ns)
 	return rc;
 }
 
-/** Answers from the servers, as of nb_engine.reap. */
+/** Take answers from the servers, like nb_engine.reap. */
 static int
 reap_links(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
 	uint64_t timeout_ns)
@@ -405,7 +408,7 @@ reap_links(struct nb_session *session, struct nb_completion *out, size_t room, s
 		rc = wait_all(session, timeout_ns - gone_ns);
 		if (rc != NB_OK)
 			return rc;
-		/* one look at what came, also when the time is over */
+		/* look once more at the received bytes, even if the time is over */
 		gone_ns = timeout_ns > 0 ? stream_now_ns() - begin_ns : 1;
 	}
 	return NB_OK;
@@ -424,7 +427,7 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 	return NB_OK;
 }
 
-/** A single verb comes while requests are in flight: wait for their answers. */
+/** Before a single verb: wait for the answers of all requests in flight, and keep them. */
 static int
 take_early(struct nb_session *session)
 {
@@ -450,7 +453,7 @@ static void
 release(struct nb_session *session)
 {
 	if (session->early_told < session->early_count)
-		return; /* reap is still to lend them */
+		return; /* reap has to lend these answers first */
 	for (uint32_t i = 0; i < session->count; i++)
 		stream_release(session->streams[i]);
 }
@@ -458,8 +461,8 @@ release(struct nb_session *session)
 /* --- single verbs: a batch of one --- */
 
 /**
- * Send what was added, and wait for `count` answers: nothing else is in flight. The tag of a
- * request is its place.
+ * Send the added requests, and wait for their `count` answers. No other request may be in
+ * flight.
  */
 static int
 finish(struct nb_session *session, size_t count, struct nb_completion *out)
@@ -548,7 +551,10 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 
 /* --- many at once --- */
 
-/** [0, count) requests that `fill` makes, TOGETHER of them at a time, and their answers. */
+/**
+ * Execute `count` requests, at most TOGETHER at a time. `fill` makes a request, `take` gets its
+ * answer. The tag of a request is its index.
+ */
 static int
 do_many(struct nb_session *session, size_t count,
 	void (*fill)(const void *from, size_t i, struct nb_request *request), const void *from,
@@ -575,7 +581,7 @@ struct found {
 	const struct nb_host *host;
 	struct nb_slice *values;
 	int32_t *answers;
-	int rc; /* of the first failure */
+	int rc; /* the first failure */
 };
 
 static void
@@ -705,7 +711,7 @@ variant(const struct nb_option_value *values);
 
 static const struct nb_engine engine = NET_ENGINE(0, 0, 0);
 
-/* By the bits of what their options change. */
+/* Indexed by these bits, one for each option that changes the table. */
 enum { IS_KEPT = 1, IS_OFI = 2, HAS_SCAN = 4 };
 static const struct nb_engine variants[] = {NET_ENGINE(0, 0, 0), NET_ENGINE(1, 0, 0),
 	NET_ENGINE(0, 1, 0), NET_ENGINE(1, 1, 0), NET_ENGINE(0, 0, 1), NET_ENGINE(1, 0, 1),

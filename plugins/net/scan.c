@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scans by the compact protocol. The server keeps nothing of a scan: each part begins after the last
- * key of the part before. The first part has as many records as the host expects to read, so a
- * short scan is one round trip.
+ * Scans with the compact protocol. The server stores no state of a scan: each part begins after
+ * the last key of the previous part. A part has as many records as the host expects to read, at
+ * most PART. So a short scan needs one round trip.
  */
 #include "scan.h"
 
-enum { PART = 1000 /* records, at most */ };
+enum { PART = 1000 /* maximum number of records */ };
 
 static int
 get_part(struct scan *scan, uint32_t flags)
@@ -36,12 +36,12 @@ scan_begin(struct scan *scan, struct link *link, const struct nb_scan_args *args
 	return get_part(scan, 0);
 }
 
-/** The record at `at` of the part at hand. */
+/** Decode the record at `at` of the current part. */
 static int
 parse(struct scan *scan, struct nb_slice *key, struct nb_slice *value)
 {
 	uint32_t sizes[2];
-	size_t left = scan->bytes.size - 1 - scan->at; /* a NUL stands at the end */
+	size_t left = scan->bytes.size - 1 - scan->at; /* it ends with a NUL */
 	const char *at = scan->bytes.data + scan->at;
 	bool is_whole = left >= sizeof(sizes);
 	if (is_whole)
