@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef FASTER_FAULTS_H
 #define FASTER_FAULTS_H
-/** Included before plugins/faster/file.c: its system calls are those of faster_rig.c. */
+/** Included before plugins/faster/file.c: redirects its system calls to faster_rig.c. */
 #include <sys/types.h>
 #include <unistd.h>
 

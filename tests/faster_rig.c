@@ -23,7 +23,7 @@ find_engine(void)
 	rig_engine = faster_engine_plugin();
 }
 
-/* ---- faults: file.c is compiled to call these ---- */
+/* ---- faults: file.c calls these functions ---- */
 
 static bool
 is_faulty(enum rig_call call)

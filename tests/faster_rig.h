@@ -2,9 +2,10 @@
 #ifndef FASTER_RIG_H
 #define FASTER_RIG_H
 /**
- * The engine faster, compiled into the test: pages of 4 KiB and eight of them in memory, so that
- * a few hundred records move all regions of its log; an index of 64 buckets at first; and
- * threads that come late where they meet (racy_meet). The directory of a test is its database.
+ * The engine faster, compiled into the test. Its log has pages of 4 KiB and eight of them in
+ * memory, so a few hundred records move all regions. Its index begins with 64 buckets. Threads
+ * are sometimes delayed where they interact (racy_meet). The working directory of a test is its
+ * database.
  */
 #include "moment.h"
 #include "plugin_host.h"
@@ -22,7 +23,7 @@ struct rig {
 	uint32_t durability;
 	uint32_t inflight;
 	const char *log_dir; /* NULL: none */
-	/* Of an option whose name is set here, in place of the rig's own. */
+	/* Options that differ from those of the rig: names and values. */
 	const char *names[4];
 	uint64_t values[4];
 };
@@ -39,28 +40,28 @@ rig_session(struct rig *rig, uint32_t id);
 void
 rig_end_session(struct nb_session *session);
 
-/** A counter by its name. */
+/** The value of a counter. */
 uint64_t
 rig_stat(struct rig *rig, const char *name);
 
-/** Until the counter is not 0: the keeper may not have had a processor yet. */
+/** Wait until the counter is not 0: the keeper may not have run yet. */
 void
 rig_await(struct rig *rig, const char *name);
 
-/** A value of one mark, repeated. */
+/** Fill `room` with a value that repeats `mark`. */
 struct nb_slice
 rig_value(uint8_t *room, size_t size, uint64_t mark);
 
-/** What the next calls of the log's file answer: after `after` good ones, `error`. */
+/** Faults of the system calls for the log's file: after `after` calls, they fail with `error`. */
 enum rig_call { RIG_WRITE, RIG_READ, RIG_SYNC, RIG_CALLS };
 struct rig_fault {
 	int error;       /* errno; 0: none */
 	int after;       /* calls that still succeed */
-	size_t shortest; /* not 0: no more than so many bytes a call */
+	size_t shortest; /* maximum bytes of a call; 0: any */
 };
 extern struct rig_fault rig_faults[RIG_CALLS];
 
-/** The next thread that comes to this moment is held there until it is let go. */
+/** Hold the next thread that reaches this moment, until rig_let_go(). */
 void
 rig_hold(enum moment moment);
 bool
@@ -68,11 +69,11 @@ rig_is_held(enum moment moment);
 void
 rig_let_go(enum moment moment);
 
-/** The process ends with the status 0 when a thread comes to this moment. */
+/** Exit with status 0 when a thread reaches this moment. */
 void
 rig_die_at(enum moment moment);
 
-/** Reads of the log's file by threads wait until they are let go. */
+/** Let reads of the log's file with pread(2) wait until rig_release_reads(). */
 void
 rig_hold_reads(void);
 void

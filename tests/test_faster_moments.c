@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine faster with threads that are held at the moments at which its synchronisation
- * matters. Each test was seen to fail with the mistake that it names in plugins/faster:
+ * The engine faster, with threads held at moments that matter for its synchronisation. Each of
+ * these mistakes in plugins/faster was tried, and a test of this file failed:
  *
  *    1  wait_for_version() returns at once
  *    2  shift_head() does not wait for epochs
@@ -12,40 +12,40 @@
  *    7  record_load() accepts an odd lock
  *    8  sized_lock() does not lock
  *    9  put_here() changes a record of the fuzzy region in place
- *   10  merge_here() does
- *   11  delete_here() does
- *   12  merge_here() takes a record of the fuzzy region for immutable
+ *   10  merge_here() does so
+ *   11  delete_here() does so
+ *   12  merge_here() treats a record of the fuzzy region as immutable
  *   13  index_update() stores without a comparison
  *   14  is_alone() always returns true
- *   15  index_split() does not wait for the session that splits
+ *   15  index_split() does not wait for the splitting session
  *   16  index_grow() deletes the old table without waiting for epochs
- *   17  finish_from_storage() does not look if the chain has changed
- *   18  link_copy() does not look if the chain has changed
- *   19  promote() does not
+ *   17  finish_from_storage() does not check whether the chain has changed
+ *   18  link_copy() does not check whether the chain has changed
+ *   19  promote() does not check whether the chain has changed
  *   20  freeze_word() does not wait for the session of a tentative entry
- *   21  change_word() in quick.c takes the fuzzy region for mutable
- *   22  address_of_hash() there does not compare the entry again
- *   23  look() there finds deleted records
- *   24  get_word() or change_word() there enters no epoch
+ *   21  change_word() in quick.c treats the fuzzy region as mutable
+ *   22  address_of_hash() in quick.c does not compare the entry again
+ *   23  look() in quick.c finds deleted records
+ *   24  get_word() or change_word() in quick.c does not enter an epoch
  *   25  pause_a_little() only yields
  *   26  index_table() splits more than the bucket of the hash
  *   27  is_alone() does not wait for a later tentative entry
- *   28  index_insert() does not wait for the session that decides, after it has given way
+ *   28  index_insert() gives way and does not wait for the decision of the other session
  *   29  index_grow() publishes a table whose pages the kernel has not provided
  *   30  index_split() marks a bucket as split before it has copied it
  *   31  append_seal() publishes the version before the region
  *   32  log_wait_for_flush() never waits for a sync
  *   33  append() does not mark a record that it could not link
- *   34  recovery takes such a record
+ *   34  recovery uses such a record
  *   35  link_copy() does not mark a copy that it could not link
- *   36  finish_from_storage() enters no epoch
+ *   36  finish_from_storage() does not enter an epoch
  *
- * No test fails because a thread is slow. Where a right engine makes a thread wait, the test lets
- * it wait a little, which is only for a wrong engine to show itself.
+ * No test fails because a thread is slow. If a correct engine makes a thread wait, the test gives
+ * it some time, in which only an incorrect engine goes on.
  */
 #include "store.h"
 
-/* after it: check's `fail` is a macro */
+/* after store.h: `fail` is a macro of Check */
 #include "faster_rig.h"
 
 #include <errno.h>
@@ -56,12 +56,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MANY = 4000 /* small records: three times the memory of the log */ };
+enum { MANY = 4000 /* small records, three times the memory of the log */ };
 enum { A_WHILE_MS = 40, LONG = 600 };
-enum { SLEEPS = 20 /* more than a thread has before it waits in a loop */ };
+enum { SLEEPS = 20 /* more sleeps than a thread has before it waits in a loop */ };
 
 static struct rig rig;
-static struct nb_session *session; /* of the test's own thread */
+static struct nb_session *session; /* of the test thread */
 
 static void
 begin(const struct rig *how)
@@ -78,14 +78,14 @@ end(void)
 	rig_close(&rig);
 }
 
-/* --- operations, by the test's own thread or by another --- */
+/* --- operations, on the test thread or another one --- */
 
 enum doing { GET, PUT, MERGE, DELETE, CHECKPOINT, PUT_MANY, TWO_PUTS };
 
 struct actor {
 	enum doing doing;
 	uint64_t key, number;
-	size_t size; /* of the value; with `is_long` that of the key is 13 */
+	size_t size; /* of the value; the key has 8 bytes, or 13 with `is_long` */
 	bool is_long;
 	int answer;
 	uint64_t found;
@@ -103,7 +103,7 @@ name_of(const struct actor *actor, uint8_t *room)
 	return (struct nb_slice){room, actor->is_long ? 13 : 8};
 }
 
-/* `count` keys from `from` on, with themselves as values. */
+/* Put `count` keys from `from` on; each value repeats its key. */
 static int
 put_others(struct nb_session *own, uint64_t from, uint64_t count, size_t size)
 {
@@ -213,7 +213,7 @@ wait_a_while(const struct actor *actor)
 		usleep(1000);
 }
 
-/* How often the actor has slept. A thread that only yields is not counted. */
+/* The number of sleeps of the actor; yields do not count. */
 static unsigned long
 sleeps_of(const struct actor *actor)
 {
@@ -242,7 +242,7 @@ await_sleeps(const struct actor *actor, unsigned long more)
 	}
 }
 
-/* It is done, or the log has not grown for a while. */
+/* Wait until the actor is done, or the log has not grown for a while. */
 static void
 wait_for_log(const struct actor *actor)
 {
@@ -298,7 +298,7 @@ TEST_EACH(write_behind_a_seal_comes_after_all_that_the_seal_closes, 2)
 	begin(&(struct rig){0});
 	put_number(1, 1);
 	start_and_hold(&cut, moment);
-	start(&writer); /* appends a record behind the seal, then changes one before it */
+	start(&writer); /* appends a record after the seal, then changes one before it */
 	wait_a_while(&writer);
 	rig_let_go(moment);
 	ck_assert_int_eq(finish(&cut), NB_OK);
@@ -311,7 +311,7 @@ TEST_EACH(write_behind_a_seal_comes_after_all_that_the_seal_closes, 2)
 	end();
 }
 
-/* What a flush without a sync has written meanwhile is not enough at `commit`. */
+/* At `commit`, a flush without a sync is not enough. */
 TEST(wait_at_commit_is_for_a_sync)
 {
 	const uint64_t number = 1;
@@ -330,7 +330,7 @@ TEST(wait_at_commit_is_for_a_sync)
 	ck_assert_int_eq(rig_engine->close(rig.db), NB_FAIL);
 }
 
-/* The reader begins after the flusher has waited for others, and before it frees frames. */
+/* The reader begins after the flusher has waited for epochs, and before it frees frames. */
 TEST(record_that_is_being_read_keeps_its_frame)
 {
 	struct actor reader = {GET, .key = 1}, writer = {PUT_MANY};
@@ -366,7 +366,7 @@ TEST(change_in_place_is_in_the_log_that_is_written)
 	end();
 }
 
-/* A write that begins while a region is fuzzy does not change it: the region may be written. */
+/* A write that begins while a region is fuzzy must not change it: the flusher may write it. */
 TEST_EACH(record_of_the_fuzzy_region_does_not_change, 3)
 {
 	static const enum doing verbs[] = {PUT, MERGE, DELETE};
@@ -428,11 +428,11 @@ TEST_EACH(value_is_read_as_it_was_at_one_moment, 2)
 
 	begin(&(struct rig){0});
 	put_long(1);
-	if (_i == 0) { /* the value changes while it is read */
+	if (_i == 0) { /* the value changes while a reader reads it */
 		start_and_hold(&reader, MOMENT_HALF_READ);
 		put_long(2);
 		rig_let_go(MOMENT_HALF_READ);
-	} else { /* it is read while it changes */
+	} else { /* a reader reads it while it changes */
 		start_and_hold(&writer, MOMENT_HALF_STORED);
 		start(&reader);
 		wait_a_while(&reader);
@@ -495,7 +495,7 @@ TEST(two_sessions_that_bring_a_key_make_one_entry)
 	end();
 }
 
-/* A record that an operation appends and cannot link stays in the log. */
+/* A record that an operation appends and cannot link remains in the log. */
 TEST(operation_that_meets_a_tentative_entry_waits_and_appends_one_record)
 {
 	enum { RECORD = 24 };
@@ -515,7 +515,7 @@ TEST(operation_that_meets_a_tentative_entry_waits_and_appends_one_record)
 	end();
 }
 
-/* Its address is greater than that of the record which was linked, and changed afterwards. */
+/* It has a greater address than the linked record, which changes afterwards. */
 TEST(record_that_could_not_be_linked_is_not_recovered)
 {
 	struct actor first = {MERGE, .key = 1, .number = 10}, second = first;
@@ -533,7 +533,7 @@ TEST(record_that_could_not_be_linked_is_not_recovered)
 	end();
 }
 
-/* A key whose entry is in the same bucket of an index of 64 as that of `key`. */
+/* A key in the same bucket as `key`, in an index of 64 buckets. */
 static uint64_t
 neighbour_of(uint64_t key)
 {
@@ -545,8 +545,9 @@ neighbour_of(uint64_t key)
 }
 
 /*
- * The later one of two tentative entries has looked at the bucket before the earlier one came, and
- * stays. A place before it is free because the entry of another key was removed.
+ * Two entries of a bucket are tentative. The later one has searched the bucket before the earlier
+ * one was there, and stays. The place of the earlier one is free because index_clean() has removed
+ * the entry of another key.
  */
 TEST(tentative_entry_before_another_one_waits_for_it)
 {
@@ -600,7 +601,7 @@ TEST(sum_of_a_record_on_storage_is_not_flushed_before_it_is_linked)
 	end();
 }
 
-/* What a get appends is what it has read: it must not hide a put that came between. */
+/* A get appends the record that it has read. This must not hide a put in between. */
 TEST(promoted_record_does_not_hide_a_put)
 {
 	struct actor reader = {GET, .key = 1};
@@ -619,8 +620,8 @@ TEST(promoted_record_does_not_hide_a_put)
 }
 
 /*
- * The key is put while the compaction is about to copy its old record. The long records leave a
- * rest of each page, so that there is room for it.
+ * A put of the key comes just before the compaction copies its old record. The long records leave
+ * free space at the end of each page, so the put has room.
  */
 TEST(compaction_does_not_bring_back_an_old_value)
 {
@@ -631,14 +632,14 @@ TEST(compaction_does_not_bring_back_an_old_value)
 	start_and_hold(&writer, MOMENT_COPY);
 	put_number(1, 2);
 	rig_let_go(MOMENT_COPY);
-	ck_assert_int_eq(finish(&writer), NB_FAIL); /* all of it is needed */
+	ck_assert_int_eq(finish(&writer), NB_FAIL); /* the whole log is needed */
 	ck_assert_uint_eq(number_at(1), 2);
 	end();
 }
 
 /*
- * The put has its place in the log before the copy, and is linked while the copy is not. The copy,
- * whose address is the greater one, must not be recovered.
+ * The record of the put has a smaller address than the copy, and is linked first. So compaction
+ * cannot link the copy. Recovery must not use the copy, although its address is greater.
  */
 TEST(copy_that_could_not_be_linked_is_marked)
 {
@@ -654,7 +655,7 @@ TEST(copy_that_could_not_be_linked_is_marked)
 	uint64_t copy = log_tail(&rig.db->log) - SMALL_SIZE;
 	rig_let_go(MOMENT_LINK);
 	ck_assert_int_eq(finish(&putter), NB_OK);
-	rig_hold(MOMENT_COPY); /* of the next record */
+	rig_hold(MOMENT_COPY); /* for the next record */
 	rig_let_go(MOMENT_COPIED);
 	await_held(MOMENT_COPY);
 	uint64_t header = racy_load64(log_at(&rig.db->log, copy));
@@ -668,11 +669,11 @@ TEST(copy_that_could_not_be_linked_is_marked)
 
 /* --- growth of the index --- */
 
-enum { ENTRIES = 256 /* that make an index of 64 buckets grow */ };
+enum { ENTRIES = 256 /* enough to make an index of 64 buckets grow */ };
 
 /*
- * An index that has begun to grow. Keys from 1 to ENTRIES are there, with themselves as values, and
- * the long key of put_long().
+ * Begin the growth of the index. The database contains the keys from 1 to ENTRIES, with themselves
+ * as values, and the long key of put_long().
  */
 static void
 begin_growth(void)
@@ -684,11 +685,14 @@ begin_growth(void)
 	await_held(MOMENT_GROWTH);
 }
 
-/* A session that has taken the old table for the only one finds what was put into the new one. */
+/*
+ * A session has read that the old table is the only one. It must find a record that another session
+ * puts into the new table.
+ */
 TEST_EACH(operation_with_the_old_table_sees_what_was_put_into_the_new_one, 4)
 {
-	uint64_t key = _i % 2 == 0 ? 1 : 9000; /* it has an entry in the old table; or none */
-	bool is_long = _i >= 2;                /* quick.c leaves it to index_find() */
+	uint64_t key = _i % 2 == 0 ? 1 : 9000; /* with an entry in the old table, or without */
+	bool is_long = _i >= 2;                /* not for quick.c: index_find() */
 	struct actor reader = {GET, .key = key, .is_long = is_long};
 	struct actor writer = {PUT, .key = key, .number = 33, .size = 40, .is_long = is_long};
 
@@ -732,7 +736,7 @@ count_splits(void)
 	return count;
 }
 
-/* So no operation waits for more than one bucket, however large the index is. */
+/* So no operation waits for more than one bucket, even in a large index. */
 TEST(operation_splits_one_bucket_at_most)
 {
 	begin_growth();
@@ -780,7 +784,7 @@ TEST(bucket_is_split_when_its_tentative_entry_is_decided)
 	begin(&(struct rig){0});
 	start_and_hold(&writer, MOMENT_TENTATIVE);
 	ck_assert_int_eq(
-		put_others(session, 1, ENTRIES, 8), NB_OK); /* the last asks for growth */
+		put_others(session, 1, ENTRIES, 8), NB_OK); /* the last one wakes the keeper */
 	for (unsigned i = 0; i < A_WHILE_MS; i++) {
 		ck_assert_uint_lt(rig_stat(&rig, "index"), 2 * 64 * 64);
 		usleep(1000);

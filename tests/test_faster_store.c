@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The engine faster: what storage does to it, and what it tells. */
+/* The engine faster: failures of storage, recovery, limits and requests in flight. */
 #include "faster_rig.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "scratch.h"
 
-enum { MANY = 6000 /* small records: 144 KB of log, of which 32 KiB are in memory */ };
+enum { MANY = 6000 /* small records: 144 KB of log, 32 KiB of them in memory */ };
 enum { READS_THREADS = 2, DIRECT_NO = 2 };
 
 static struct rig rig;
@@ -86,7 +86,7 @@ TEST(full_storage_is_told_and_the_rest_is_readable)
 	ck_assert_int_eq(rc, NB_FAIL);
 	told("No space left on device");
 	told("log");
-	ck_assert_int_eq(get_number(key - 2, &number), NB_OK); /* in memory still */
+	ck_assert_int_eq(get_number(key - 2, &number), NB_OK); /* still in memory */
 	ck_assert_uint_eq(number, key - 2);
 	rig_end_session(session);
 	ck_assert_int_eq(rig_engine->close(rig.db), NB_FAIL);
@@ -101,7 +101,7 @@ TEST(failed_sync_is_told_to_the_write_that_waits_for_it)
 	ck_assert_int_eq(put_number(2, 2), NB_FAIL);
 	told("Input/output error");
 	rig_faults[RIG_SYNC] = (struct rig_fault){0};
-	ck_assert_int_eq(put_number(3, 3), NB_FAIL); /* what was lost is not known */
+	ck_assert_int_eq(put_number(3, 3), NB_FAIL); /* the lost writes are unknown */
 	rig_end_session(session);
 	ck_assert_int_eq(rig_engine->close(rig.db), NB_FAIL);
 }
@@ -177,7 +177,7 @@ TEST(damage_of_meta_is_told)
 	told("meta is damaged");
 }
 
-/* A database that was not closed: what follows its last checkpoint is dropped. */
+/* If a database was not closed, recovery drops the log after its last checkpoint. */
 TEST(torn_end_of_an_open_log_is_dropped)
 {
 	uint64_t number;
@@ -196,7 +196,7 @@ TEST(torn_end_of_an_open_log_is_dropped)
 	end();
 }
 
-/* Pages that were written later may have changes without those that came before them. */
+/* Pages after the checkpoint may contain changes without earlier ones: they are dropped. */
 TEST(killed_process_at_none_is_recovered_up_to_its_last_checkpoint)
 {
 	uint64_t number;
@@ -227,7 +227,7 @@ TEST(database_in_use_is_refused)
 	end();
 }
 
-/* A new database takes no log that is there: its records would seem to be its own. */
+/* A new database must not use the log of another one, whose records would then appear in it. */
 TEST(log_in_another_directory_is_found_and_not_mixed_up)
 {
 	const struct rig how = {.durability = NB_DUR_PERIODIC, .log_dir = "elsewhere"};
@@ -253,7 +253,7 @@ TEST(log_in_another_directory_is_found_and_not_mixed_up)
 	told("nowhere/log: No such file or directory");
 }
 
-/* A process that makes the database and dies. */
+/* A child process creates the database and exits at the moment. */
 static void
 die_while_opening(struct rig *how, const char *path, enum moment moment)
 {
@@ -270,7 +270,7 @@ die_while_opening(struct rig *how, const char *path, enum moment moment)
 	ck_assert_int_eq(status, 0);
 }
 
-/* Each of these leaves something else in the log's directory, and no meta. */
+/* A crash at each of them leaves other files in the directory of the log, and no meta. */
 static const enum moment moments_of_a_new_log[] = {
 	MOMENT_LOG_MADE, MOMENT_LOG_LINKED, MOMENT_LOG_NAMED};
 
@@ -296,14 +296,14 @@ TEST(log_that_a_crash_left_before_meta_is_replaced_by_its_own_database_only)
 		session = rig_session(&rig, 0);
 		put_many();
 		end();
-		/* Written, it is nobody's to remove. */
+		/* After the first write, no database may remove the log. */
 		ck_assert_int_eq(unlink("first/meta"), 0);
 		ck_assert_int_eq(rig_try_open(&how, "first"), NB_UNSUPPORTED);
 		ck_assert_int_eq(unlink("elsewhere/log"), 0);
 	}
 }
 
-/* The directory that the log names is at another place now, with its meta. */
+/* The directory that the log identifies was moved, with its meta. */
 TEST(log_without_records_of_a_moved_database_is_kept)
 {
 	struct rig how = {.durability = NB_DUR_NONE, .log_dir = "elsewhere"};
@@ -348,7 +348,7 @@ TEST(limit_of_the_log_is_told_and_gets_go_on)
 	end();
 }
 
-/* Old values go, and what is still needed stays, in this open and the next. */
+/* Compaction drops old values and keeps the newest ones, in this open and the next. */
 TEST(log_that_has_reached_its_limit_is_compacted)
 {
 	enum { KEYS = 300, ROUNDS = 40 };
@@ -356,7 +356,7 @@ TEST(log_that_has_reached_its_limit_is_compacted)
 	uint64_t number;
 
 	begin(&how);
-	for (uint64_t key = 0; key < KEYS; key++) /* once, and some of them deleted */
+	for (uint64_t key = 0; key < KEYS; key++) /* written once; some are deleted below */
 		ck_assert_int_eq(put_number(10000 + key, key), NB_OK);
 	for (uint64_t key = 0; key < KEYS; key += 3) {
 		uint64_t name = 10000 + key;
@@ -450,7 +450,10 @@ number_of(const struct nb_completion *done)
 	return number;
 }
 
-/* While reads wait, requests of other keys are answered; those of the same key keep their order. */
+/*
+ * While a request waits for a read, requests of other keys are answered. Requests of the same key
+ * keep their order.
+ */
 TEST(request_that_waits_for_storage_stops_only_its_own_key)
 {
 	static const uint64_t old = 1, fresh = MANY, value = 5;
@@ -494,7 +497,7 @@ TEST(request_that_waits_for_storage_stops_only_its_own_key)
 	end();
 }
 
-/* The second get of a record on storage finds it in memory, as do those of the next open. */
+/* The second get of a record on storage finds it in memory, and so does a get after an open. */
 TEST_EACH(promoted_record_is_found_in_memory, 2)
 {
 	const struct rig how = {.names = {"promote"}, .values = {1}};
@@ -522,7 +525,7 @@ TEST_EACH(promoted_record_is_found_in_memory, 2)
 	end();
 }
 
-/* A get of many keys reads them at the same time, and gives each its own value. */
+/* multi_get returns the value of each key. */
 TEST(many_gets_bring_each_its_value)
 {
 	enum { COUNT = 100 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine faster under many sessions, with a log that is larger than its memory: its regions
- * move under the operations, and its index grows. No test depends on a time.
+ * The engine faster with many sessions and a log larger than its memory. During the operations,
+ * the regions of the log move and the index grows. No test depends on time.
  */
 #include "faster_rig.h"
 #include "history.h"
@@ -15,20 +15,20 @@
 enum {
 	KEYS = 6,
 	THREADS = 4,
-	OPERATIONS = 240, /* of a thread, on these keys */
-	FILLER = 600,     /* bytes of other values that are put meanwhile: they move the log */
-	BURST = 60,       /* of them move a record from the tail to storage */
+	OPERATIONS = 240, /* of each thread, on these keys */
+	FILLER = 600,     /* bytes of other values, whose puts move the regions of the log */
+	BURST = 60,       /* such values move a record from the tail to storage */
 	VALUE_MAX = FILLER,
 	SIZES = 3
 };
 
-/* The sizes of values. Numbers can be added to. */
+/* Sizes of keys and values. has_numbers: all values have 8 bytes, so merge can add. */
 static const struct format {
 	const char *name;
 	size_t key;
 	size_t values[SIZES];
 	bool has_numbers;
-	uint64_t reads, limit; /* the options */
+	uint64_t reads, limit; /* the options `reads` and `log_limit` */
 } formats[] = {
 	{"small", 8, {8, 8, 8}, true, 0, 0},
 	{"sized", 13, {8, 8, 8}, true, 2, 0},
@@ -92,7 +92,7 @@ note_answer(struct operation *operation, int rc, struct nb_slice found)
 		ck_assert(rig_is_whole(found, &operation->value));
 }
 
-/* Different keys, in flight at the same time. */
+/* Operations on different keys, in flight at the same time. */
 static void
 do_together(struct contest *contest, struct nb_session *session, unsigned id, unsigned from,
 	unsigned count)
@@ -167,7 +167,7 @@ plan(struct contest *contest, unsigned id, uint64_t *random)
 	for (unsigned i = 0; i < OPERATIONS; i++) {
 		if (i % KEYS == 0)
 			first = (unsigned)rig_random(random, KEYS);
-		contest->log[id][i].key = (first + i) % KEYS; /* KEYS in a row differ */
+		contest->log[id][i].key = (first + i) % KEYS; /* KEYS successive ones differ */
 		contest->log[id][i].operation = (struct operation){.thread = id,
 			.verb = verbs[rig_random(random, 8)],
 			.is_blind = true,
@@ -268,7 +268,7 @@ TEST_EACH(every_history_of_a_key_is_linearizable, UNIT_COUNT(formats))
 	ck_assert_uint_gt(
 		rig_stat(&contest.rig, "log"), rig_stat(&contest.rig, "log_in_memory"));
 	rig_close(&contest.rig);
-	rig_open(&contest.rig); /* and so does what storage brings back */
+	rig_open(&contest.rig); /* the recovered records must also match */
 	judge_all(&contest);
 	rig_close(&contest.rig);
 }
@@ -338,7 +338,7 @@ TEST(additions_of_many_sessions_lose_none)
 	rig_close(&adding.rig);
 }
 
-/* --- keys that all sessions bring at the same time, into an index that grows --- */
+/* --- new keys that all sessions add at the same time, while the index grows --- */
 
 enum { NEW_KEYS = 4000 };
 
@@ -379,7 +379,7 @@ TEST(first_additions_of_a_key_meet_in_one_record)
 	rig_close(&rig);
 }
 
-/* --- a cut of the log is a prefix of what each session has done --- */
+/* --- a cut of the log contains a prefix of the operations of each session --- */
 
 enum { CUT_KEYS = 8, CUTS = 6, CUT_THREADS = 3 };
 
@@ -401,7 +401,7 @@ count_up(struct cutting *cutting, unsigned id)
 			(struct nb_slice){&i, sizeof(i)});
 
 		ck_assert_msg(rc == NB_OK, "%s", host_failure);
-		key = 1000 + id; /* a size that has to be appended, at every other time */
+		key = 1000 + id; /* alternating sizes, so each put appends */
 		static const uint8_t bytes[40];
 		rc = rig_engine->put(session, (struct nb_slice){&key, sizeof(key)},
 			(struct nb_slice){bytes, 8 + i % 2 * 32});
@@ -416,11 +416,11 @@ copy_database(const char *to)
 	char command[128];
 
 	snprintf(command, sizeof(command), "mkdir %s && cp log %s && cp meta %s", to, to,
-		to); /* meta last: it tells how large the index has to be */
+		to); /* meta last: it contains the size of the index */
 	ck_assert_int_eq(system(command), 0);
 }
 
-/* There is a c so that each key has the greatest number up to c that belongs to it. */
+/* For some c, each key of the session has the greatest of its numbers up to c. */
 static void
 is_prefix(struct nb_session *session, unsigned id)
 {
