@@ -26,7 +26,7 @@ unpack_source()
 	local source=$temporary/mininb
 	mkdir "$source"
 	git -C "$repo" -c safe.directory="$repo" archive HEAD | tar -x -C "$source" ||
-		die "$repo is no git checkout: what belongs to it is not known"
+		die "$repo is not a git checkout, so its files are not known"
 }
 
 build()

@@ -577,7 +577,7 @@ has_tools()
 	local tool
 	for tool in ${tools[$1]}; do
 		command -v "$tool" >/dev/null || {
-			fail "$1: there is no $tool"
+			fail "$1: $tool is missing"
 			return 1
 		}
 	done

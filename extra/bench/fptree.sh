@@ -261,7 +261,7 @@ convert()
 	"$mininb" convert --from=workload:fptree-220w "${workload[@]:1}" --quiet \
 		--to="$work/$sizes.$name.trace" "$@" 2>"$work/err" || {
 		cat "$work/err" >&2
-		die "there is no trace $name of $sizes"
+		die "trace $name of $sizes is missing"
 	}
 }
 

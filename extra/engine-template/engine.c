@@ -7,8 +7,8 @@
  * its place. Part 2 is the plugin, nearly all of it calls to the engine. Each
  * place where something has to be decided begins with the word YOURS.
  *
- * What a verb must do is said in <mininb/engine.h>, and `mininb check` tells
- * whether it does. Keep it passing while you replace one verb after the other.
+ * <mininb/engine.h> describes each verb, and `mininb check` tests the verbs.
+ * Keep it passing while you replace one verb after another.
  */
 #include <mininb/engine.h>
 
@@ -247,8 +247,8 @@ session_close(struct nb_session *session)
 }
 
 /*
- * YOURS: lend the engine's own memory where it can be lent, else a copy in a
- * buffer of the session's. What ends the loan goes into a verb `release`.
+ * YOURS: lend the engine's own memory if the engine can lend it, else a copy in
+ * a buffer of the session. A verb `release` ends the loan, if it needs an end.
  */
 static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
@@ -318,9 +318,9 @@ scan_close(struct nb_session *session)
 }
 
 /*
- * YOURS: the exact truth. caps: what holds, NB_CAP_PERSISTENT, NB_CAP_CONCURRENT
- * and so on only if they do. durabilities: what a crash may take. Sizes: the
- * longest key and value, 0 if there is no limit.
+ * YOURS: the exact truth. caps: NB_CAP_PERSISTENT, NB_CAP_CONCURRENT and so on,
+ * only if they hold. durabilities: the levels that the engine honours. Sizes: the
+ * longest key and value; 0: no limit.
  */
 static const struct nb_engine engine = {
 	.abi = NB_ENGINE_ABI,

@@ -249,7 +249,7 @@ add_metrics(json_t *properties, json_t *required)
 static void
 fill(json_t *schema);
 
-/** Those of the frame itself, behind those of the table. */
+/** Add the properties of the frame itself after those of the table. */
 static void
 add_own(json_t *properties, json_t *required, json_t *own)
 {

@@ -86,7 +86,7 @@ const struct json_field json_command_fields[] = {
 
 const struct json_field json_head_fields[] = {
 	FIELD_OBJECT(nb_results, "command", command, json_command_fields, KEEP, "how the results were asked for"),
-	FIELD_NUMBER(nb_results, "list_count", list_count, KEEP, "engines of a list that were run one after the other; 0: it was no list"),
+	FIELD_NUMBER(nb_results, "list_count", list_count, KEEP, "engines of a list that were run one after the other; 0: not a list"),
 	END,
 };
 
@@ -133,8 +133,8 @@ const struct json_field json_record_fields[] = {
 	FIELD_CHARS(record, "label", label, KEEP, "which of several results it is"),
 	FIELD_CHARS(record, "driver", driver, KEEP, "name of the engine", .flags = FIELD_MUST),
 	FIELD_CHARS(record, "end", end, KEEP, "how it ended, if not well"),
-	FIELD_NUMBER(record, "block", block, KEEP, "repetition of a comparison, from 1; 0: it was no comparison"),
-	FIELD_NUMBER(record, "contestant", contestant, KEEP, "of vs: place on the command line, from 1, which is the base; 0: it was no vs"),
+	FIELD_NUMBER(record, "block", block, KEEP, "repetition of a comparison, from 1; 0: not a comparison"),
+	FIELD_NUMBER(record, "contestant", contestant, KEEP, "of vs: place on the command line, from 1, which is the base; 0: not from vs"),
 	FIELD_CHARS(record, "name", name, KEEP, "of vs: label of the contestant"),
 	FIELD_NUMBER(record, "is_merged", is_merged, KEEP, "of how many results it was merged; 0: of its own"),
 	FIELD_LIST(record, "intervals", intervals, interval_count, interval_fields, JSON_LIST_MAX, KEEP, "the lines of figures that were printed meanwhile", .flags = FIELD_SIZED),

@@ -149,7 +149,7 @@ static const struct nb_explanation terms[] = {
 	{"Steady", "whether the throughput became steady",
 		"Over the last window the line of least squares changed by less than the limit, and no interval was further off the mean than allowed (after SNIA's Performance Test Specification).", "text of jobs"},
 	{"Checkpoints", "how long each checkpoint took that the engine wrote during the operations",
-		"mininb asks for one every --checkpoint-every, on a thread of its own. What the operations lost by it is in their own latencies.", "text of jobs"},
+		"mininb asks for one every --checkpoint-every, on a thread of its own. The latencies of the operations include its cost.", "text of jobs"},
 	{"Hiccups", "how late a thread woke up that only sleeps",
 		"The scheduler, the hypervisor or the hardware delayed it, and would have delayed any other thread: they may have caused latencies of that length, not the engine. Each missed wake-up counts with its own lateness.", "text of jobs, csv, md"},
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A plugin in C++17: std::map under a std::shared_mutex. What C++ asks for beyond
-// the template in C:
+// A plugin in C++17: std::map under a std::shared_mutex. Differences from the template
+// in C:
 //
-// - No exception may leave a verb. Each verb that can throw does its work in
-//   guarded(), which makes a failure with a text of whatever comes out of it, and
-//   is noexcept, so that one that was overlooked ends the program where it happened.
+// - No exception may leave a verb. Each verb that can throw does its work in guarded(),
+//   which turns an exception into a failure with a text. The verbs are noexcept, so an
+//   overlooked exception ends the program where it happened.
 // - C++17 has no designated initialisers, so the table is filled in by a lambda. It is
 //   constexpr: the table is there before any code of the plugin has run.
-// - What the plugin keeps for the host, nb_db and nb_session, are classes with
-//   destructors, made by new and ended by delete; the header only names them.
+// - nb_db and nb_session are classes with destructors. The plugin creates them with new
+//   and deletes them with delete; the header only names them.
 //
 // get holds the lock shared until release, so that it can lend the map's own memory; a
 // writer waits for as long as the host reads one value. A scan must not hold writers up
 // for its whole length, so it copies each record out, and finds the next one by the last
-// key. It sees what others write ahead of it and is no snapshot.
+// key. It sees the later writes of other sessions, so it is not a snapshot.
 #include <mininb/engine.h>
 
 #include <exception>

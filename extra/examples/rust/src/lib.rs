@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! A plugin in Rust: `BTreeMap` under an `RwLock`. What Rust asks for beyond the template in C:
+//! A plugin in Rust: `BTreeMap` under an `RwLock`. Differences from the template in C:
 //!
 //! - A panic must not unwind into the host. Each verb does its work in `guarded()`, which
-//!   makes a failure with a text of a panic. After a panic under the lock the lock is
+//!   turns a panic into a failure with a text. After a panic under the lock the lock is
 //!   poisoned, and each later verb that takes it is such a failure as well.
 //! - The host knows addresses only. A database and a session are boxes whose addresses are
-//!   handed out by open and taken back by close; between the two they are borrowed. That the
-//!   host keeps to the order of calls that engine.h states is what `unsafe` here relies on:
+//!   handed out by open and taken back by close; between the two they are borrowed. `unsafe`
+//!   here relies on the order of calls that engine.h states:
 //!   no call on an address before open or after close, and a session on one thread only.
-//! - What is lent has to outlive the call, and a guard of the lock cannot be kept in the
-//!   session beside what it borrows from. So get and scans copy into buffers of the session.
+//! - A lent value has to outlive the call, and the session cannot keep a guard of the lock
+//!   beside the data that it borrows from. So get and scans copy into buffers of the session.
 //!
-//! Out of memory ends the process: so Rust's standard library has it.
+//! Without memory Rust's standard library ends the process.
 
 mod engine;
 
@@ -79,7 +79,7 @@ fn fail<T>(code: c_int, text: &str) -> Result<T, Failure> {
 
 /// Do the work; a failure, or a panic, becomes the thread's error text.
 fn guarded(host: &NbHost, work: impl FnOnce() -> Answer) -> c_int {
-    // What a panic has left half done is behind the lock, which is poisoned then.
+    // A panic leaves its data behind the lock, which is then poisoned.
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(answer)) => return answer,
         Ok(Err(failure)) => failure,
@@ -304,7 +304,7 @@ static ENGINE: NbEngine = NbEngine {
     summary: text("BTreeMap of Rust under one read-write lock\0"),
     licence: text("MIT OR Apache-2.0\0"),
     home: text("https://doc.rust-lang.org/std/collections/struct.BTreeMap.html\0"),
-    // What NB_ENGINE_BUILD tells of C: cargo build without --release is not optimised.
+    // The counterpart of NB_ENGINE_BUILD in C: cargo build without --release is not optimised.
     build: text(if cfg!(debug_assertions) {
         "debug\0"
     } else {
