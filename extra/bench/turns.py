@@ -94,6 +94,8 @@ def main(build, kind, seconds='40', *options):
                                   stdout=subprocess.DEVNULL)
         try:
             while not os.path.exists(f'{scratch}/socket'):
+                if server.poll() is not None:
+                    sys.exit('turns.py: the server ended')
                 time.sleep(0.05)
             subprocess.run([mininb, 'load', *net, *JOB], check=True, stdout=subprocess.DEVNULL)
             run = [mininb, 'run', *net, *JOB, f'--duration={int(seconds) + 5}s', *options]
