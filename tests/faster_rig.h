@@ -2,8 +2,8 @@
 #ifndef FASTER_RIG_H
 #define FASTER_RIG_H
 /**
- * The engine faster, compiled into the test. Its log has pages of 4 KiB and eight of them in
- * memory, so a few hundred records move all regions. Its index begins with 64 buckets. Threads
+ * The engine faster, compiled into the test. Its log has eight pages of 4 KiB in memory, so a
+ * few hundred records move all regions. Its index begins with 64 buckets. Threads
  * are sometimes delayed where they interact (racy_meet). The working directory of a test is its
  * database.
  */

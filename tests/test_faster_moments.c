@@ -40,8 +40,8 @@
  *   35  link_copy() does not mark a copy that it could not link
  *   36  finish_from_storage() does not enter an epoch
  *
- * No test fails because a thread is slow. If a correct engine makes a thread wait, the test gives
- * it some time, in which only an incorrect engine goes on.
+ * No test fails because a thread is slow. If a correct engine makes a thread wait, the test pauses
+ * for some time, in which only an incorrect engine continues.
  */
 #include "store.h"
 

@@ -3,8 +3,8 @@
  * Compaction, by the keeper. It searches the oldest pages for records that are still the newest of
  * their key, and appends copies of them. Then the log begins after these pages.
  *
- * The keeper links a copy with the same compare-and-swap as a session. If a session has linked a
- * newer record to the chain, the entry has changed, and the keeper checks the old record again.
+ * The keeper links a copy with the same compare-and-swap as a session. The entry has changed if a
+ * session has linked a newer record to the chain. The keeper then checks the old record again.
  * It does not copy tombstones: the records that they hide are older, so they are discarded, too.
  *
  * The keeper flushes and syncs the copies, then stores the new `begin`, and then gives the old

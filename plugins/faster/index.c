@@ -136,9 +136,9 @@ find_free(struct table *table, uint64_t hash, int *why)
 }
 
 /*
- * Whether no other entry has the tag of this tentative entry. If two tentative entries have the
- * tag, the later one in the chain gives way if it finds the earlier one. It may have searched
- * before the earlier one was there, and then it stays. So the earlier one waits for its decision.
+ * Whether no other entry has the tag of this tentative entry. Of two tentative entries, the later
+ * one in the chain gives way if it finds the earlier one. It may have searched before the earlier
+ * one was there, and then it stays. So the earlier one waits for its decision.
  */
 static bool
 is_alone(struct table *table, uint64_t hash, const uint64_t *own, uint64_t tag)

@@ -136,7 +136,7 @@ enum { FIND_NONE, FIND_HERE, FIND_AGAIN };
 
 /*
  * A bit mask of the words of a bucket that have this tag. The processor cannot predict the place
- * of an entry. It would detect a wrong prediction only when the bucket arrives from memory, and
+ * of an entry. It would detect a wrong prediction only when the bucket arrives from memory. It
  * would then discard all later work, such as the next operation. So the code has no branches.
  */
 #if defined(__AVX2__) && !defined(RACY_TSAN)

@@ -83,7 +83,7 @@ log_close(struct log *log)
 	munmap(log->ring, log->ring_mask + 1);
 }
 
-/* The first page that an open reads into memory, which must have room for new pages, too. */
+/* The first page that an open reads into memory. Leaves room for new pages. */
 static uint64_t
 first_resident(const struct log *log, uint64_t begin, uint64_t tail)
 {

@@ -16,9 +16,9 @@
  *   `read_only` is then immutable.
  * - It writes the region, and moves `head`.
  *
- * A session reads `head` and `read_only` inside its epoch, once for each operation. Until the
- * session leaves the epoch, frames from that `head` on remain in memory, and the flusher writes
- * no record from that `read_only` on.
+ * A session reads `head` and `read_only` inside its epoch, once for each operation. These values
+ * remain valid until it leaves the epoch: frames from `head` on stay in memory, and the flusher
+ * writes no record from `read_only` on.
  *
  * A seal covers all items since the previous seal. Each page begins with one, and log_flush()
  * appends one, which is a cut. Recovery uses the log up to the last cut; all seals up to there

@@ -47,7 +47,7 @@ count_one(uint64_t *counter)
 
 /*
  * Follow a chain to the record of the key. A page begins with a seal, so no record has the address
- * `begin` or 0. A record at `head` itself is read from storage, where it is, too.
+ * `begin` or 0. A record at `head` itself is on storage, too, and is read there.
  */
 static inline int
 follow(const struct log *log, const struct view *view, const struct key *key,

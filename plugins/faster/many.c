@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * multi_get: many gets in one call. It works in groups, whose cache misses overlap as in
- * requests.c, and whose reads of storage are in flight at the same time.
+ * multi_get: many gets in one call, in groups. The cache misses of a group overlap as in
+ * requests.c. Its reads of storage are in flight at the same time.
  */
 #include "store.h"
 

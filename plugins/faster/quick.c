@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Single calls for keys and values of 8 bytes, if the record is in memory and a write may change
- * it in place. In all other cases the call changes nothing and returns QUICK_NOT. The general
- * code, op_try() or op_run(), then starts again.
+ * Single calls for keys and values of 8 bytes. The record must be in memory, and a write must be
+ * allowed to change it in place. Otherwise the call changes nothing and returns QUICK_NOT. The
+ * general code, op_try() or op_run(), then starts again.
  *
  * A quick call only waits for two cache lines. Meanwhile the processor begins the next calls, if
  * they are inside its window of some 250 instructions. So fewer instructions let more calls wait
- * at the same time, although a single call would take hardly longer with twice as many.
+ * at the same time. A single call would take hardly longer with twice as many.
  *
  * This file is also compiled for AVX2, which compares four entries of a bucket at once.
  */
@@ -67,8 +67,8 @@ address_of_hash(const struct nb_session *session, uint64_t hash)
 }
 
 /*
- * The newest record of the key `word`, if it is the first one of its chain, small, not deleted,
- * and after the address *region. Otherwise NULL. Call it inside an epoch.
+ * The newest record of the key `word`. It must be the first one of its chain, small, not deleted,
+ * and after the address *region. Otherwise returns NULL. Call it inside an epoch.
  */
 static ALWAYS_INLINE uint64_t *
 look(const struct nb_session *session, uint64_t word, const uint64_t *region)

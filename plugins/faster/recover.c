@@ -7,7 +7,7 @@
  * leave pages without a cut after it. Recovery drops them, and new pages overwrite them.
  *
  * The newest record of a key has the greatest address. So each record sets the entry of its chain,
- * in the order of the log. The chains through the records remain as they are: the new index is at
+ * in the order of the log. The chains through the records remain as they are. The new index is at
  * least as large as the old one, so each new chain is a part of an old one.
  */
 #include "store.h"

@@ -5,9 +5,9 @@
  * A database, its sessions, and the execution of operations.
  *
  * A session tries an operation in memory, inside an epoch. Most operations end there. Others
- * have to wait: for a read of storage, for the fuzzy region, for a frame of the log, for a
- * larger index, or for a compaction. The attempt leaves the epoch and returns OP_*. A single
- * call then waits. A submitted request stays in flight while the session executes others.
+ * have to wait: for a read of storage, the fuzzy region, a frame of the log, a larger index or
+ * a compaction. The attempt then leaves the epoch and returns OP_*. A single call waits. A
+ * submitted request stays in flight while the session executes others.
  */
 #include "index.h"
 #include "log.h"
@@ -36,7 +36,7 @@ struct op {
 	uint64_t at;    /* address of a record, for OP_READ and OP_FUZZY */
 	size_t wanted;
 	uint64_t flush_to; /* end of the written record; 0: none */
-	struct buffer *to; /* a get copies the value behind its content */
+	struct buffer *to; /* a get appends the value, without changing `size` */
 	uint64_t word;     /* or here, if the value has 8 bytes */
 	struct nb_slice found;
 
