@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef MASSTREE_RIG_H
 #define MASSTREE_RIG_H
-/** For tests of masstree's tree: the tree, and keys of several kinds. */
+/** Helpers for tests of masstree's tree: open a tree, and make keys in several formats. */
 #include "internal.h"
 #include "plugin_host.h"
 #include "racing.h"
@@ -12,13 +12,13 @@ enum { RIG_KEY_MAX = 64, RIG_VALUE_MAX = 3000, RIG_SIZES = 4 };
 struct rig_format {
 	const char *name;
 	struct nb_slice (*key)(
-		uint8_t *room, uint64_t number); /* in the order of the numbers */
-	size_t values[RIG_SIZES];                /* bytes of values */
+		uint8_t *room, uint64_t number); /* keys are in the order of the numbers */
+	size_t values[RIG_SIZES];                /* sizes of values */
 	bool has_no_permutation;
-	bool is_wide; /* more of a slice than a leaf of one line has room for */
+	bool is_wide; /* has more keys of one slice than a leaf of one line has room for */
 };
 
-/** Those that leaves of this build have room for, up to rig_format_count(). */
+/** Format i, of those that fit the leaf size of this build; i < rig_format_count(). */
 const struct rig_format *
 rig_format(int i);
 int
@@ -30,7 +30,7 @@ rig_open(const struct rig_format *format);
 struct mt_session *
 rig_session(struct mt_tree *tree, uint32_t id);
 
-/** mt_check() finds no fault, and `records` records (-1: any number). */
+/** Check that mt_check() finds no violation and `records` records (-1: any number). */
 void
 rig_check(struct mt_tree *tree, int64_t records);
 

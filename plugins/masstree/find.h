@@ -2,9 +2,9 @@
 #ifndef MASSTREE_FIND_H
 #define MASSTREE_FIND_H
 /**
- * Searches within a node, and the way down. Compiled several times, see meson.build: for
- * processors that compare eight slices at once (AVX-512) or four (AVX2), and with slices compared
- * byte by byte (MASSTREE_BYTES), as the paper's "IntCmp" is measured against.
+ * Searches inside a node, and the descent. Compiled several times, see meson.build: for
+ * processors that compare eight slices at once (AVX-512) or four (AVX2), and with byte-by-byte
+ * comparison of slices (MASSTREE_BYTES), for the comparison with the paper's "IntCmp".
  */
 #include "internal.h"
 
@@ -20,7 +20,7 @@
 #define FIND_WIDE 0
 #endif
 
-/** a < b, as slices. */
+/** Whether slice a is less than slice b. */
 static inline bool
 slice_is_less(uint64_t a, uint64_t b)
 {
@@ -39,7 +39,10 @@ slice_is_less(uint64_t a, uint64_t b)
 #if FIND_WIDE == 4
 _Static_assert(INNER_KEYS % 4 == 3, "the keys and one child are whole vectors");
 
-/** Of four words, as bits: which are above the slice. The comparison is of signed numbers. */
+/**
+ * Bit i: words[i] is greater than the slice. AVX2 compares signed numbers, so both sides are
+ * biased.
+ */
 static inline unsigned
 four_above(const uint64_t *words, uint64_t slice)
 {
@@ -51,7 +54,7 @@ four_above(const uint64_t *words, uint64_t slice)
 		_mm256_castsi256_pd(_mm256_cmpgt_epi64(its, wanted)));
 }
 
-/** The same: which are equal to it. */
+/** Bit i: words[i] is equal to the slice. */
 static inline unsigned
 four_equal(const uint64_t *words, uint64_t slice)
 {
@@ -63,7 +66,7 @@ four_equal(const uint64_t *words, uint64_t slice)
 }
 #endif
 
-/** The number of keys that are not above the slice: the index of the child. */
+/** The number of keys that are not greater than the slice, which is the index of the child. */
 static inline unsigned
 inner_index(const struct inner *inner, unsigned count, uint64_t slice)
 {
@@ -77,20 +80,20 @@ inner_index(const struct inner *inner, unsigned count, uint64_t slice)
 #elif FIND_WIDE == 4
 	unsigned above = 0;
 
-	for (unsigned i = 0; i <= INNER_KEYS; i += 4) /* the last key's neighbour is a child */
+	for (unsigned i = 0; i <= INNER_KEYS; i += 4) /* a child follows the last key */
 		above |= four_above(&inner->keys[i], slice) << i;
 	return (unsigned)__builtin_popcount(~above & ((1u << count) - 1));
 #else
 	unsigned index = 0;
 
-	/* No branch depends on a key: a wrong guess costs more than all comparisons. */
+	/* No branch depends on a key: a misprediction costs more than all comparisons. */
 	for (unsigned i = 0; i < count; i++)
 		index += !slice_is_less(slice, racy_load64(&inner->keys[i]));
 	return index;
 #endif
 }
 
-/** The slots that have the slice, live or not, as bits. */
+/** Bit i: slot i contains the slice; free slots count, too. */
 static inline unsigned
 leaf_equal(struct leaf *leaf, unsigned slots, uint64_t slice)
 {
@@ -105,7 +108,7 @@ leaf_equal(struct leaf *leaf, unsigned slots, uint64_t slice)
 #elif FIND_WIDE == 4
 	unsigned equal = 0;
 
-	for (unsigned i = 0; i < slots; i += 4) /* after the slices come as many words */
+	for (unsigned i = 0; i < slots; i += 4) /* as many words follow the slices */
 		equal |= four_equal(&leaf->words[i], slice) << i;
 	return equal & ((1u << slots) - 1);
 #else
@@ -117,7 +120,7 @@ leaf_equal(struct leaf *leaf, unsigned slots, uint64_t slice)
 #endif
 }
 
-/** The slot of the slice and length, or -1. KLEN_SUFFIX finds KLEN_LAYER, too. */
+/** The slot with this slice and length, or -1. KLEN_SUFFIX also finds KLEN_LAYER. */
 static inline int
 leaf_find(struct leaf *leaf, unsigned slots, uint64_t order, uint64_t slice, unsigned klen)
 {
@@ -134,7 +137,7 @@ leaf_find(struct leaf *leaf, unsigned slots, uint64_t order, uint64_t slice, uns
 	return -1;
 }
 
-/** The rank that it would have in a locked leaf. */
+/** The rank that the key has or would have in a locked leaf. */
 static inline unsigned
 leaf_rank(struct leaf *leaf, uint64_t order, uint64_t slice, unsigned klen)
 {
@@ -150,7 +153,10 @@ leaf_rank(struct leaf *leaf, uint64_t order, uint64_t slice, unsigned klen)
 	return rank;
 }
 
-/* Without the empty statement, gcc 12 removes all calls: it sees a function without effect. */
+/*
+ * Without the empty statement, gcc 12 removes all calls: it finds that the function has no
+ * effect.
+ */
 static inline void
 prefetch_lines(const void *at, unsigned lines)
 {
@@ -159,7 +165,7 @@ prefetch_lines(const void *at, unsigned lines)
 	__asm__ volatile("");
 }
 
-/** Of a node that may be a small leaf: then too much. */
+/** Prefetch a node of any kind. For a small leaf this fetches more than the leaf. */
 static inline void
 prefetch_node(const struct mt_tree *tree, const void *at)
 {
@@ -167,9 +173,9 @@ prefetch_node(const struct mt_tree *tree, const void *at)
 		prefetch_lines(at, 4);
 }
 
-/* --- the way down, noted --- */
+/* --- descent with a path --- */
 
-/** At the first layer; path->whole is the key. */
+/** Start at the first layer; path->whole is the key. */
 static inline void
 path_start(struct mt_tree *tree, struct path *path)
 {
@@ -181,13 +187,13 @@ path_start(struct mt_tree *tree, struct path *path)
 	path->top = root_load(path->root);
 }
 
-/** A look at the path's leaf for the layer of the key's slice, which may not be there. */
+/** The result of path_look(): the layer for the key's slice. */
 struct layer_slot {
-	int slot; /* -1: no layer */
+	int slot; /* -1: the leaf has no such layer */
 	struct node *top;
 };
 
-/** False: the leaf has changed, begin again. */
+/** Look for that layer in the path's leaf. False: the leaf has changed; restart. */
 static inline bool
 path_look(const struct path *path, struct layer_slot *layer)
 {
@@ -199,12 +205,12 @@ path_look(const struct path *path, struct layer_slot *layer)
 	if (slot >= 0 && nibble(racy_load64(&leaf->klens), (unsigned)slot) != KLEN_LAYER)
 		slot = -1;
 	layer->slot = slot;
-	if (slot >= 0) /* no pointer before the version was found to hold */
+	if (slot >= 0) /* valid only if the version holds */
 		layer->top = root_load(leaf_word(leaf, slots, (unsigned)slot));
 	return version_holds(&leaf->version, path->version);
 }
 
-/** Into that layer. */
+/** Enter that layer. */
 static inline void
 path_shift(struct path *path, const struct layer_slot *layer)
 {
@@ -219,7 +225,7 @@ path_shift(struct path *path, const struct layer_slot *layer)
 	key_shift(&path->key);
 }
 
-/** Down the layer to the leaf of the slice. False: something has changed, begin again. */
+/** Descend in the layer to the leaf of the slice. False: a node has changed; restart. */
 static inline bool
 path_down(const struct mt_tree *tree, struct path *path)
 {

@@ -2,18 +2,19 @@
 #ifndef MASSTREE_INTERNAL_H
 #define MASSTREE_INTERNAL_H
 /**
- * What the files of the tree share.
+ * Declarations that the files of the tree share.
  *
- * Locks. A put or a delete locks its leaf alone, as it was read on the way down, and waits for
- * another holder if need be. A change of the structure holds that leaf's lock and takes those of
- * its parent, its grandparent and so on, as they were read, without waiting: if one of
- * them has changed or is held, all are released and the operation begins again. So nobody
- * waits who holds a lock.
+ * Locks. A put or a delete locks only its leaf, at the version that it read during the descent.
+ * If another session holds the lock, it waits. A structure change holds the lock of that leaf
+ * and locks its parent, its grandparent and so on, at the versions that it read, without
+ * waiting. If one of them has changed or is locked, the session releases all locks and restarts
+ * the operation. So a session that waits holds no lock. Exception: a list of steps locks leaves
+ * in the order of their addresses, and waits for them; see lists.c.
  *
- * Order of visibility. Whatever becomes reachable is complete before: nodes and records are
- * published by release stores and read by acquire loads. A node that is unlinked or whose part
- * moves elsewhere gets its new version after its parent got its own. So a reader that sees the
- * node's new version finds the parent's changed, and begins again.
+ * Order of visibility. A node or a record is complete before it becomes reachable: release
+ * stores publish it, acquire loads read it. If a node is unlinked or a part of it moves
+ * elsewhere, its parent gets a new version before the node does. So a reader that sees the
+ * node's new version finds that the parent has changed, and restarts.
  */
 #include "../common/async.h"
 #include "../common/epoch.h"
@@ -25,13 +26,13 @@
 
 #include <pthread.h>
 
-/** What epochs hold back; of leaves with their number of lines, 1 to 4, added. */
+/** The kinds of retired objects; of a leaf, RETIRED_LEAF plus its number of lines, 1 to 4. */
 enum { RETIRED_RECORD, RETIRED_INNER, RETIRED_LEAF };
 
-/* Heights are the logarithm to the base of 2, at least, of all inserts there ever were. */
+/* A tree of height h has had at least 2^h inserts, so 64 levels are enough. */
 enum { HEIGHT_MAX = 64 };
 
-/** The value of a key that only keeps a place: see VLEN_ABSENT. */
+/** The value of a placeholder, a key without a value: see VLEN_ABSENT. */
 #define mt_absent ((struct nb_slice){NULL, SIZE_MAX})
 
 static inline bool
@@ -40,20 +41,20 @@ is_absent_value(struct nb_slice value)
 	return value.size == SIZE_MAX;
 }
 
-/** The leaf of a key, as it was read: not locked. */
+/** The leaf of a key and the version that was read; not locked. */
 struct place {
-	struct key key; /* in the layer of the leaf */
+	struct key key; /* the part of the key from the leaf's layer on */
 	struct leaf *leaf;
 	uint64_t version;
 };
 
-/** Where a root is kept: the tree's, and by the same struct that of a layer in its leaf. */
+/** The holder of the tree's root. The root of a lower layer is in a leaf of the layer above. */
 struct mt_anchor {
 	uint64_t version;
-	uint64_t root; /* a pointer, as in the word of a slot */
+	uint64_t root; /* a pointer, stored as in the word of a slot */
 };
 
-/** Counted by one session, read by any thread. */
+/** Counters: one session writes them, any thread may read them. */
 struct mt_counts {
 	uint64_t inserts, updates, deletes;
 	uint64_t leaf_splits, leaf_grows, inner_splits, layers;
@@ -76,11 +77,11 @@ struct mt_tree {
 
 	/* Written by sessions as they open and close. */
 	pthread_mutex_t lock __attribute__((aligned(128)));
-	struct slab_cache cache; /* for what outlives its session */
+	struct slab_cache cache; /* for memory that outlives its session */
 	struct mt_counts closed;
 };
 
-/** The hot verbs, as compiled for one kind of processor or comparison. */
+/** The hot verbs, compiled for one kind of processor or comparison. */
 struct mt_verbs {
 	int (*get)(struct mt_session *, struct nb_slice, struct nb_slice *);
 	int (*multi_get)(struct mt_session *, const struct nb_slice *, size_t,
@@ -89,21 +90,21 @@ struct mt_verbs {
 	int (*insert)(struct mt_session *, struct nb_slice, struct nb_slice);
 	int (*add)(struct mt_session *, struct nb_slice, uint64_t);
 	int (*del)(struct mt_session *, struct nb_slice);
-	/* For lists, in an epoch. */
+	/* For lists of steps. The caller is in an epoch. */
 	void (*locate)(struct mt_session *, struct nb_slice, struct place *);
-	int (*reserve)(struct mt_session *, struct nb_slice); /* a place for the key */
-	void (*sweep)(struct mt_session *, struct nb_slice);  /* remove it if it has no value */
+	int (*reserve)(struct mt_session *, struct nb_slice); /* add a placeholder */
+	void (*sweep)(struct mt_session *, struct nb_slice);  /* remove the placeholder */
 };
 
 extern const struct mt_verbs mt_verbs_plain, mt_verbs_bytes, mt_verbs_avx2, mt_verbs_avx512;
 
-/** A record of a leaf, copied. */
+/** A copy of an entry of a leaf. */
 struct entry {
 	uint64_t slice, word;
 	uint8_t klen, vlen;
 };
 
-/** A leaf that a scan of a list has read. */
+/** A leaf that the scan of a list has read, with its version and order at that moment. */
 struct seen {
 	struct leaf *leaf;
 	uint64_t version, order;
@@ -112,7 +113,7 @@ struct seen {
 struct seens {
 	struct seen *at;
 	size_t count, room;
-	bool is_short; /* of memory: some are missing */
+	bool is_short; /* out of memory: some leaves are missing */
 };
 
 struct scan_frame;
@@ -120,12 +121,12 @@ struct scan_frame;
 /** See scan.c. */
 struct scan {
 	bool is_open, is_backward, is_keys_only;
-	struct seens *seens;       /* NULL: it is not part of a list */
-	struct scan_frame *frames; /* a layer each */
+	struct seens *seens;       /* NULL: the scan is not part of a list */
+	struct scan_frame *frames; /* one for each layer */
 	size_t depth, room;
-	uint8_t *key; /* of the record that is lent, or that the scan goes on from */
+	uint8_t *key; /* of the lent record, or the position from which the scan continues */
 	size_t key_size, key_room;
-	unsigned leaves; /* since the epoch began */
+	unsigned leaves; /* since the scan began */
 	uint64_t word;
 };
 
@@ -137,26 +138,26 @@ struct list {
 	struct nb_step *steps; /* of a batch */
 	struct nb_slice *keys, *values;
 	int32_t *answers;
-	size_t room;  /* of each of these */
-	size_t count; /* items, as many as steps */
-	size_t at;    /* the step that is under way */
+	size_t room;  /* of each array above */
+	size_t count; /* number of items, which is that of the steps */
+	size_t at;    /* index of the current step */
 	size_t hold_count;
 	struct seens seens;
-	size_t pending;       /* of a scan: the next item that may be new to the tree */
+	size_t pending;       /* during a scan: next item that may be new to the tree */
 	struct buffer kept;   /* values of gets */
-	struct nb_slice from; /* where a scan begins */
+	struct nb_slice from; /* the lower bound of a scan */
 };
 
-/** Where a descent came along, in the last layer. */
+/** The path of a descent in its last layer. */
 struct path {
 	struct nb_slice whole;
-	struct key key; /* of the layer */
+	struct key key; /* its part from this layer on */
 	uint64_t *
-		holder; /* version of what has the root: the anchor, or a leaf of the layer above */
+		holder; /* version of the root's holder: the anchor, or a leaf of the layer above */
 	uint64_t holder_version;
-	uint64_t *root;     /* where it has it */
-	struct node *top;   /* the root, as of that version */
-	struct leaf *upper; /* that leaf; NULL: the anchor */
+	uint64_t *root;     /* location of the root in the holder */
+	struct node *top;   /* the root at that version */
+	struct leaf *upper; /* the holder if it is a leaf; NULL: the anchor */
 	unsigned upper_slot;
 	unsigned depth;
 	struct step {
@@ -166,24 +167,24 @@ struct path {
 	} steps[HEIGHT_MAX];
 	struct leaf *leaf;
 	uint64_t version;
-	uint64_t low, high;     /* the least and the greatest slice that belong to the leaf */
-	bool is_first, is_last; /* the leaf is the first, last of the layer */
+	uint64_t low, high;     /* least and greatest slice that belong to the leaf */
+	bool is_first, is_last; /* the leaf is the first or last one of the layer */
 };
 
 struct mt_session {
 	struct mt_tree *tree;
 	struct epoch_slot *epoch;
-	uint64_t word;   /* what get lends of a short value */
-	uint64_t *words; /* what multi_get lends of them */
+	uint64_t word;   /* storage of a short value that get lends */
+	uint64_t *words; /* storage of the short values that multi_get lends */
 	size_t words_room;
-	void *log; /* of the tree's log */
+	void *log; /* argument of the tree's log functions; NULL: none */
 	struct mt_counts counts;
 	/*
-	 * The way of the last write. The next one begins at the same leaf if it can: where keys
-	 * come in order nearly all do.
+	 * The path of the last write. The next write starts at the same leaf if it can, as
+	 * nearly all writes do when keys come in order.
 	 */
 	struct path path;
-	uint64_t path_epoch; /* in which its nodes were reached; 0: do not begin there */
+	uint64_t path_epoch; /* epoch in which its nodes were reached; 0: do not use it */
 	struct scan scan;
 	struct list list;
 	struct async async;
@@ -191,7 +192,7 @@ struct mt_session {
 	uint32_t id;
 } __attribute__((aligned(128)));
 
-/** A counter that only its session adds to. */
+/** Add 1 to a counter that only its session changes. */
 static inline void
 count_one(uint64_t *counter)
 {
@@ -212,7 +213,7 @@ root_store(uint64_t *at, const void *node)
 	__atomic_store_n(at, (uint64_t)(uintptr_t)node, __ATOMIC_RELEASE);
 }
 
-/** Tell the log, if there is one. The key's leaf is locked. A place is not recorded. */
+/** Record a change if the session has a log, except a placeholder. The key's leaf is locked. */
 static inline int
 mt_record(struct mt_session *session, enum mt_change change, struct nb_slice key,
 	struct nb_slice value)
@@ -222,7 +223,7 @@ mt_record(struct mt_session *session, enum mt_change change, struct nb_slice key
 		: session->tree->log.record(session->log, change, key, value);
 }
 
-/** Out of memory for `what`: NB_FAIL. */
+/** Report "out of memory for WHAT". Returns NB_FAIL. */
 int
 mt_no_memory(const struct mt_session *session, const char *what);
 
@@ -244,7 +245,7 @@ record_size(const struct record *record)
 	return sizeof(*record) + record->value_size + record->suffix_size;
 }
 
-/** Out of the epoch, and give back what is due. */
+/** Leave the epoch, and free retired objects if that is due. */
 static inline void
 mt_leave(struct mt_session *session)
 {
@@ -253,36 +254,36 @@ mt_leave(struct mt_session *session)
 		epoch_reclaim(session->epoch);
 }
 
-/* --- entry.c: records and leaves that nobody else sees yet --- */
+/* --- entry.c: entries and leaves --- */
 
-/** A value under the rest of a key. False: out of memory. */
+/** Make an entry from a key and its value. False: out of memory. */
 bool
 mt_entry_make(struct mt_session *session, const struct key *key, struct nb_slice value,
 	struct entry *entry);
 
-/** It was never published. */
+/** Free the record of an entry that was never published. */
 void
 mt_entry_drop(struct mt_session *session, const struct entry *entry);
 
-/** A leaf of `lines` with these entries in order. NULL: out of memory. */
+/** Make a leaf of `lines` cache lines with these entries in order. NULL: out of memory. */
 struct leaf *
 mt_leaf_new(struct mt_session *session, unsigned lines, const struct entry *entries,
 	unsigned count);
 
-/** Of a locked leaf. Returns the number. */
+/** Copy the entries of a locked leaf in order. Returns their number. */
 unsigned
 mt_leaf_entries(struct leaf *leaf, uint64_t version, struct entry *entries);
 
-/** Insert into a locked leaf that has room, at that rank, and unlock it. */
+/** Insert the entry at `rank` into a locked leaf that has room, and unlock the leaf. */
 void
 mt_leaf_insert(struct mt_session *session, struct leaf *leaf, uint64_t version,
 	const struct entry *entry, unsigned rank);
 
-/** Remove from a locked leaf, and unlock it. The record of the slot is the caller's. */
+/** Remove an entry from a locked leaf, and unlock the leaf. The caller retires its record. */
 void
 mt_leaf_remove(struct mt_session *session, struct leaf *leaf, uint64_t version, unsigned slot);
 
-/** Insert into a leaf that is being changed, without unlocking it. */
+/** Insert into a locked leaf without unlocking it. */
 void
 mt_leaf_insert_dirty(struct mt_session *session, struct leaf *leaf, uint64_t version,
 	const struct entry *entry, unsigned rank);
@@ -292,29 +293,32 @@ mt_leaf_insert_dirty(struct mt_session *session, struct leaf *leaf, uint64_t ver
 void
 mt_list_free(struct list *list);
 
-/** As mt_scan_open(), within the epoch of a list. Each leaf that it reads is noted. Ends by itself. */
+/**
+ * Same as mt_scan_open(), but in the epoch of a list. Adds each leaf that it reads to `seens`.
+ * Needs no close.
+ */
 int
 mt_scan_within(struct mt_session *session, struct nb_slice from, struct seens *seens);
 
-/* --- smo.c: changes of the structure --- */
+/* --- smo.c: structure changes --- */
 
 /**
- * The leaf is locked and full: make room, insert, unlock. `value` is for the log. NB_CONFLICT:
- * unlocked, begin again.
+ * Make room in a locked, full leaf, insert the entry and unlock the leaf. `value` is for the
+ * log. NB_CONFLICT: the leaf is unlocked; the caller must restart.
  */
 int
 mt_make_room(struct mt_session *session, struct path *path, const struct entry *entry,
 	unsigned rank, struct nb_slice value);
 
 /**
- * The locked leaf has another key with this slice in `slot`: both go into a layer of their
- * own. Unlocks.
+ * `slot` of the locked leaf has another key with the same slice. Move both keys into a layer of
+ * their own, and unlock the leaf.
  */
 int
 mt_make_layer(
 	struct mt_session *session, struct path *path, unsigned slot, struct nb_slice value);
 
-/** The leaf of the key in the layer that begins at its byte `at` was emptied: unlink it. */
+/** Unlink the emptied leaf of the key in the layer that begins at byte `at` of the key. */
 void
 mt_prune(struct mt_session *session, struct nb_slice key, size_t at);
 

@@ -2,8 +2,9 @@
 #ifndef MASSTREE_KEY_H
 #define MASSTREE_KEY_H
 /**
- * A key on its way down the layers: the slice of the layer, as a number whose order is that of
- * the bytes, and how many of its bytes are the key's. No byte beyond the key is read.
+ * A key during a descent through the layers. It has the slice of the current layer, a number in
+ * the order of the bytes, and the number of key bytes in the slice. No byte beyond the key is
+ * read.
  */
 #include <mininb/engine.h>
 
@@ -38,7 +39,7 @@ big_endian_32(const uint8_t *bytes)
 #endif
 }
 
-/** The first `size` < 8 bytes, then zeros. Loads may overlap: equal bytes meet. */
+/** The first `size` < 8 bytes, then zeros. The loads may overlap; both give the same bits there. */
 static inline uint64_t
 slice_of_few(const uint8_t *bytes, size_t size)
 {
@@ -69,12 +70,12 @@ slice_to_bytes(uint8_t *bytes, uint64_t slice)
 	memcpy(bytes, &word, sizeof(word));
 }
 
-/** The part of a key that the layer and those below it have. */
+/** The part of a key that belongs to the layer and the layers below it. */
 struct key {
 	const uint8_t *data;
 	size_t size; /* from `data` on */
 	uint64_t slice;
-	unsigned klen; /* KLEN_SUFFIX: there is more than the slice */
+	unsigned klen; /* KLEN_SUFFIX: the key has more bytes than the slice */
 };
 
 static inline void
@@ -92,7 +93,7 @@ key_start(struct key *key, struct nb_slice whole)
 	key_set(key, whole.data, whole.size);
 }
 
-/** To the next layer; only if klen is KLEN_SUFFIX. */
+/** Go to the next layer; only if klen is KLEN_SUFFIX. */
 static inline void
 key_shift(struct key *key)
 {

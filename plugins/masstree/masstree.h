@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef MASSTREE_MASSTREE_H
 #define MASSTREE_MASSTREE_H
-/** What the two tables of the engine share: masstree.c, in memory, and persistent.c, with logs. */
+/**
+ * Declarations that the two engine tables share: masstree.c (in memory) and persistent.c (with
+ * logs and checkpoints).
+ */
 #include "../common/plugin.h"
 #include "tree.h"
 
 /*
- * The limits are ours: a record is one allocation, and a delete that empties layers goes down
- * again for each of them, which 8 bytes of a key can be.
+ * The plugin itself sets these limits. A record is one allocation. A delete that empties layers
+ * descends again for each of them, and every 8 bytes of a key can be a layer.
  */
 #define KEY_SIZE_MAX (1ull << 14)
 #define VALUE_SIZE_MAX (1ull << 30)
 
-/* Those from hugepages to compare are for comparisons: section 6.2 of the paper. */
+/* The options from hugepages to compare exist for comparisons: section 6.2 of the paper. */
 #define MASSTREE_OPTIONS(X) \
 	X(HUGEPAGES, BOOL, "hugepages", "yes", "ask the kernel for pages of 2 MiB") \
 	X(PREFETCH, BOOL, "prefetch", "yes", "prefetch nodes before they are searched") \
@@ -47,11 +50,11 @@ extern const struct nb_engine masstree_persistent;
 	.home = "part of mininb", .key_size_max = KEY_SIZE_MAX, \
 	.value_size_max = VALUE_SIZE_MAX, .options = masstree_options
 
-/** The arguments of the tree that the host's say. */
+/** The tree's arguments, made from the host's. */
 struct mt_args
 masstree_args(const struct nb_open_args *args);
 
-/** The counters of the tree. */
+/** Emit each counter of the tree. */
 void
 masstree_emit(struct mt_tree *tree, nb_stat_emit emit, void *to);
 

@@ -2,26 +2,29 @@
 #ifndef MASSTREE_NODE_H
 #define MASSTREE_NODE_H
 /**
- * Nodes: what they hold, and their version words.
+ * Nodes: their contents, and their version words.
  *
- * From *Cache Craftiness for Fast Multicore Key-Value Storage* (Mao, Kohler, Morris, EuroSys
- * 2012): a trie of B+-trees. Each tree is a layer, which indexes 8 bytes of the keys, a slice,
- * as a number; and a leaf keeps the order of its records in one word, so that an insert is
- * visible by one store. Done otherwise: nodes have no links to their neighbours and parents.
- * A writer notes the path to its leaf and locks upwards on it, a scan goes through the
- * children of an inner node. So an inner node is 4 cache lines, and a leaf with room for 4k - 2
- * records is k lines: small layers take small leaves.
+ * The design follows *Cache Craftiness for Fast Multicore Key-Value Storage* (Mao, Kohler,
+ * Morris, EuroSys 2012): a trie of B+-trees. Each tree is a layer, which indexes 8 bytes of the
+ * keys, a slice, as a number. A leaf keeps the order of its records in one word, so one store
+ * makes an insert visible.
  *
- * The version word: bits 0 to 2 as below, bit 3 a leaf, bits 4 to 7 the number of keys of an
- * inner node or the lines of a leaf, the rest a counter of changes. A reader takes
- * the version, reads, and takes it again: see ../common/racy.h. An insert and a new value in
- * place of one of the same size change no version, as they are one store.
+ * Differences: nodes have no links to their neighbours and parents. A writer notes the path to
+ * its leaf and locks upwards along it. A scan visits the children of an inner node. So an inner
+ * node takes 4 cache lines. A leaf with room for 4k - 2 records takes k lines, so small layers
+ * have small leaves.
+ *
+ * The version word: bits 0 to 2 are the flags below, and bit 3 marks a leaf. Bits 4 to 7 are
+ * the number of keys of an inner node or the number of lines of a leaf. The remaining bits
+ * count changes. A reader reads the version, the data, and the version again: see
+ * ../common/racy.h. Two changes are one store each and leave the version as it is: an insert,
+ * and a new value that replaces one of the same size.
  */
 #include "../common/racy.h"
 
 enum {
-	NODE_LOCKED = 1,   /* by a writer; readers need not care */
-	NODE_DIRTY = 2,    /* it is being changed: readers wait */
+	NODE_LOCKED = 1,   /* by a writer; readers ignore it */
+	NODE_DIRTY = 2,    /* the node is being changed: readers wait */
 	NODE_OBSOLETE = 4, /* unlinked, or replaced */
 	NODE_LEAF = 8,
 	NODE_COUNT_SHIFT = 4,
@@ -29,7 +32,7 @@ enum {
 	NODE_STEP = 256
 };
 
-/* Test builds have smaller nodes, so that few keys change the structure all the time. */
+/* Test builds have smaller nodes, so a few keys change the structure all the time. */
 #ifndef MASSTREE_INNER_KEYS
 #define MASSTREE_INNER_KEYS 15
 #endif
@@ -41,11 +44,11 @@ enum {
 	INNER_KEYS = MASSTREE_INNER_KEYS,
 	LEAF_LINES_MAX = MASSTREE_LEAF_LINES,
 	LEAF_SLOTS_MAX = 4 * LEAF_LINES_MAX - 2,
-	ORDER_SLOTS = 14, /* in the order of each leaf */
+	ORDER_SLOTS = 14, /* slots in the order word of each leaf */
 	LINE_BYTES = 64
 };
 
-/** The beginning of each node. The root's own root is one, too: struct mt_anchor. */
+/** The beginning of each node, and of struct mt_anchor. */
 struct node {
 	uint64_t version;
 };
@@ -57,24 +60,25 @@ struct inner {
 };
 
 /**
- * `order` is the permutation: bits 0 to 3 the number of records, then 14 numbers of 4 bits: the
- * slots of the records in their order, then the free ones. `klens` and `vlens` have 4 bits
- * for each slot.
+ * `order` is the permutation. Bits 0 to 3 are the number of records. 14 slot numbers of 4 bits
+ * follow: the slots of the records in key order, then the free slots. `klens` and `vlens` have
+ * 4 bits for each slot.
  */
 struct leaf {
 	uint64_t version, order, klens, vlens;
-	uint64_t words[2 * LEAF_SLOTS_MAX]; /* of each slot its slice, then of each its value */
+	uint64_t words[2 * LEAF_SLOTS_MAX]; /* the slices of all slots, then their values */
 };
 
-/* What klens has: how many bytes of the slice are the key's, or one of these. */
+/* The values in klens: the number of key bytes in the slice, or one of these. */
 enum {
 	KLEN_SUFFIX = 9, /* the slice is full, and the rest of the key is in the record */
 	KLEN_LAYER = 10  /* the value is the root of a layer */
 };
 
 /*
- * What vlens has: bytes of the value in the word, or one of these. A key without a value is not
- * there for any verb. It only keeps a place, for a list of writes: lists.c.
+ * The values in vlens: the number of value bytes in the word, or one of these. From VLEN_ABSENT
+ * on, the key has no value, and every verb treats it as missing. Such an entry is a placeholder
+ * for a list of steps: lists.c.
  */
 enum { VLEN_INLINE_MAX = 8, VLEN_RECORD = 9, VLEN_ABSENT = 10, VLEN_ABSENT_RECORD = 11 };
 
@@ -90,7 +94,7 @@ vlen_is_absent(unsigned vlen)
 	return vlen >= VLEN_ABSENT;
 }
 
-/** Beside the leaves: a value that does not fit into a word, or what is left of a key. */
+/** A record outside the leaf: for a value that does not fit into a word, or a key with a suffix. */
 struct record {
 	uint32_t value_size, suffix_size;
 	uint8_t bytes[]; /* the value; the suffix */
@@ -116,7 +120,10 @@ version_is_leaf(uint64_t version)
 	return (version & NODE_LEAF) != 0;
 }
 
-/** A pause that grows with each call; `spins` begins at 0. Only for a thread that holds no lock. */
+/**
+ * Pause, longer with each call; `spins` begins at 0. Only for a thread that holds no lock,
+ * except leaf locks in the order of lists.c.
+ */
 static inline void
 back_off(unsigned *spins)
 {
@@ -131,11 +138,14 @@ back_off(unsigned *spins)
 	for (unsigned i = 0; i < pauses; i++)
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 #endif
-	if (*spins % 32 == 0) /* the one that holds the lock may want this very CPU */
+	if (*spins % 32 == 0) /* the lock's holder may need this CPU */
 		sched_yield();
 }
 
-/** The version, unlocked as it were, once nobody changes the node. It may be OBSOLETE. */
+/**
+ * Return the version without NODE_LOCKED. Waits while the node is being changed. The node may
+ * be OBSOLETE.
+ */
 static inline uint64_t
 version_read(const uint64_t *version)
 {
@@ -150,7 +160,7 @@ version_read(const uint64_t *version)
 	return now & ~(uint64_t)NODE_LOCKED;
 }
 
-/** What was read since the version was is what was there then. */
+/** Whether the version is still `read`. If so, the data read since then is consistent. */
 static inline bool
 version_holds(const uint64_t *version, uint64_t read)
 {
@@ -161,8 +171,9 @@ version_holds(const uint64_t *version, uint64_t read)
 }
 
 /**
- * Lock it as it was read. False: it has changed, or another holds it. Stores that
- * follow come after the lock for readers, too: the fence is the writer's part of a seqlock.
+ * Lock the node if its version is still `read`. False: the node has changed, or another session
+ * holds the lock. Readers see later stores only after the lock: the fence is the writer's part
+ * of a seqlock.
  */
 static inline bool
 version_try_lock(uint64_t *version, uint64_t read)
@@ -178,7 +189,10 @@ version_try_lock(uint64_t *version, uint64_t read)
 	return true;
 }
 
-/** The same, and wait for another holder. Only for a thread that holds no other lock. */
+/**
+ * Same, but wait while another session holds the lock. Only for a thread that holds no other
+ * lock, except leaf locks in the order of lists.c.
+ */
 static inline bool
 version_lock(uint64_t *version, uint64_t read)
 {
@@ -193,7 +207,7 @@ version_lock(uint64_t *version, uint64_t read)
 	return true;
 }
 
-/** By the one who has locked it from `read`: readers wait from here on. */
+/** Make readers wait from now on. The caller has locked the node at version `read`. */
 static inline void
 version_begin_change(uint64_t *version, uint64_t read)
 {
@@ -204,7 +218,7 @@ version_begin_change(uint64_t *version, uint64_t read)
 	racy_meet();
 }
 
-/** Nothing was changed but what single stores have published. */
+/** Unlock. The version stays the same, because only single stores have published changes. */
 static inline void
 version_unlock(uint64_t *version, uint64_t read)
 {
@@ -212,7 +226,10 @@ version_unlock(uint64_t *version, uint64_t read)
 	__atomic_store_n(version, read, __ATOMIC_RELEASE);
 }
 
-/** Readers that came before begin again. `read` may have another count than it was locked with. */
+/**
+ * Unlock with a new version, so earlier readers restart. `read` may have another count than at
+ * the lock.
+ */
 static inline void
 version_unlock_changed(uint64_t *version, uint64_t read)
 {
@@ -263,14 +280,14 @@ leaf_slice(struct leaf *leaf, unsigned slot)
 	return &leaf->words[slot];
 }
 
-/** Of a leaf that has `slots`. */
+/** The value word of a slot, in a leaf that has `slots` slots. */
 static inline uint64_t *
 leaf_word(struct leaf *leaf, unsigned slots, unsigned slot)
 {
 	return &leaf->words[slots + slot];
 }
 
-/** Four bits of klens or vlens. */
+/** The four bits of a slot in klens or vlens. */
 static inline unsigned
 nibble(uint64_t word, unsigned slot)
 {
@@ -293,14 +310,14 @@ order_count(uint64_t order)
 	return (unsigned)order & 15;
 }
 
-/** The slot of the record that has `rank`; from order_count() on the free ones. */
+/** The slot at `rank`. From order_count() on, the slots are free. */
 static inline unsigned
 order_slot(uint64_t order, unsigned rank)
 {
 	return (unsigned)(order >> (4 * rank + 4)) & 15;
 }
 
-/** The rank of a slot: where four bits are equal to its number. Every slot has one. */
+/** The rank of a slot: the position of the four bits that equal its number. Every slot has one. */
 static inline unsigned
 order_rank(uint64_t order, unsigned slot)
 {
@@ -310,14 +327,14 @@ order_rank(uint64_t order, unsigned slot)
 	return (unsigned)__builtin_ctzll((differs - ones) & ~differs & ones << 3) / 4;
 }
 
-/* The low `count` slots of the order, and the number before them. */
+/* Mask of the record count and the first `count` slots. */
 static inline uint64_t
 order_low(unsigned count)
 {
 	return (1ull << (4 * count + 4)) - 1;
 }
 
-/** With the first free slot at `rank`, and one record more. */
+/** Insert the first free slot at `rank`, and add 1 to the record count. */
 static inline uint64_t
 order_insert(uint64_t order, unsigned rank)
 {
@@ -330,7 +347,7 @@ order_insert(uint64_t order, unsigned rank)
 	return (low | slot << (4 * rank + 4) | moved << 4 | high) + 1;
 }
 
-/** Without the record of `rank`, whose slot is the first free one. */
+/** Remove the record at `rank`. Its slot becomes the first free slot. */
 static inline uint64_t
 order_remove(uint64_t order, unsigned rank)
 {

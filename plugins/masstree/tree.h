@@ -2,9 +2,10 @@
 #ifndef MASSTREE_TREE_H
 #define MASSTREE_TREE_H
 /**
- * The tree: what masstree.c makes verbs of, and what a log, a checkpoint and a recovery use.
+ * The interface of the tree. masstree.c and persistent.c make verbs from it; logs, checkpoints
+ * and recovery use it, too.
  *
- * Threads: as in mininb/engine.h; a session is its thread's.
+ * Threads: as in mininb/engine.h. A session belongs to one thread.
  */
 #include <mininb/engine.h>
 
@@ -18,17 +19,22 @@ struct mt_session;
 enum mt_change { MT_PUT, MT_DEL };
 
 /**
- * Where changes are recorded. `record` is called in the middle of each write that changes
- * something, by the thread of the session, with the leaf of the key locked and before any reader
- * can see it: the calls for one key come one after the other, in the order in which the changes
- * take effect. A merge is a put of its sum. It must not call the tree and must be short. Not
- * NB_OK: the change does not happen, and the verb returns it. `log` is the session's,
- * see mt_session_log().
+ * The functions that record changes. Each write that changes a key calls `record` on the
+ * session's thread, with the key's leaf locked, before any reader can see the change. So the
+ * calls for one key come one after the other, in the order in which its changes take effect. A
+ * merge is recorded as a put of its sum.
+ *
+ * `record` must be short and must not call the tree. If it does not return NB_OK, the change
+ * does not happen and the verb returns that value. `log` is the session's log, see
+ * mt_session_log().
  */
 struct mt_log {
 	int (*record)(
 		void *log, enum mt_change change, struct nb_slice key, struct nb_slice value);
-	/** The same of several changes, which a crash takes all or none of. All leaves are locked. */
+	/**
+	 * Record several changes, of which a crash keeps all or none. All their leaves are
+	 * locked.
+	 */
 	int (*record_list)(void *log, const struct nb_write *writes, size_t count);
 };
 
@@ -38,7 +44,7 @@ struct mt_args {
 	uint64_t inflight_bytes;
 	bool has_small_pages, has_malloc; /* instead of huge pages and the pool */
 	bool has_no_prefetch, has_no_permutation, has_byte_compare;
-	struct mt_log log; /* NULL: none */
+	struct mt_log log; /* members NULL: changes are not recorded */
 };
 
 int
@@ -53,7 +59,7 @@ mt_session_open(struct mt_session **out, struct mt_tree *tree, uint32_t id);
 void
 mt_session_close(struct mt_session *session);
 
-/** What the log's `record` is given from now on; NULL: nothing is recorded. */
+/** Set the session's log, the first argument of `record`; NULL: do not record changes. */
 void
 mt_session_log(struct mt_session *session, void *log);
 
@@ -63,7 +69,7 @@ mt_host(const struct mt_session *session);
 struct async *
 mt_async(struct mt_session *session);
 
-/* As the verbs of mininb/engine.h. */
+/* Same as the verbs in mininb/engine.h. */
 
 int
 mt_get(struct mt_session *session, struct nb_slice key, struct nb_slice *value);
@@ -81,7 +87,7 @@ mt_put(struct mt_session *session, struct nb_slice key, struct nb_slice value);
 int
 mt_insert(struct mt_session *session, struct nb_slice key, struct nb_slice value);
 
-/** Add to a number of 8 bytes, or begin with the operand. */
+/** Add to a number of 8 bytes. A missing key gets the operand as its value. */
 int
 mt_add(struct mt_session *session, struct nb_slice key, uint64_t operand);
 
@@ -89,19 +95,19 @@ int
 mt_del(struct mt_session *session, struct nb_slice key);
 
 /**
- * The steps as one operation, whatever the flags: all others come before it or after it. Only gets
- * without NB_EXEC_SNAPSHOT are each alone.
+ * Execute the steps as one operation, whatever the flags: all others come before or after it.
+ * Exception: without NB_EXEC_SNAPSHOT, a list of only gets reads each key separately.
  */
 int
 mt_execute(struct mt_session *session, struct nb_step *steps, size_t count, uint32_t flags);
 
-/** All of the writes, or none. */
+/** Perform all of the writes, or none. */
 int
 mt_batch(struct mt_session *session, const struct nb_write *writes, size_t count);
 
 /**
- * A scan is not a snapshot: each leaf is read at a moment of its own. A record that is there
- * from its begin to its end is returned once, and the keys are in order.
+ * A scan is not a snapshot: it reads each leaf at a different moment. It returns each record
+ * that exists during the whole scan exactly once, and the keys in order.
  */
 int
 mt_scan_open(struct mt_session *session, const struct nb_scan_args *args);
@@ -113,8 +119,8 @@ int
 mt_scan_close(struct mt_session *session);
 
 /**
- * Up to `room` slices of 8 bytes that part the keys into ranges of about the same size, for
- * scans in parallel, in order. Returns how many: 0 for a small tree.
+ * Store up to `room` slices of 8 bytes, in order, that divide the keys into ranges of similar
+ * size for parallel scans. Returns their number: 0 for a small tree or without memory.
  */
 size_t
 mt_pivots(struct mt_session *session, uint64_t *pivots, size_t room);
@@ -132,8 +138,8 @@ void
 mt_stats(struct mt_tree *tree, struct mt_stats *stats);
 
 /**
- * Walk the whole tree and check its rules. No session is within a call. The number of records;
- * -1: `what` says what is wrong. For tests.
+ * Walk the whole tree and check its invariants. No session may be inside a call. Returns the
+ * number of records; -1: `what` describes the violation. For tests.
  */
 int64_t
 mt_check(struct mt_tree *tree, char *what, size_t room);
