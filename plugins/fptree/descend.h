@@ -2,16 +2,17 @@
 #ifndef FPTREE_DESCEND_H
 #define FPTREE_DESCEND_H
 /**
- * From the root to the leaf that a key belongs to, without a lock: the version of
- * each node is read before anything of it, and checked after the version of the
- * child has been read, so the child was this node's when its version held.
+ * The descent from the root to the leaf that a key belongs to, without a lock. It reads the
+ * version of a node before the node's content. It checks that version again after it has read
+ * the version of the child. So the child belonged to the node when the child's version was
+ * read.
  */
 #include "internal.h"
 #include "search.h"
 
 /*
- * The same where a separator may have the key's word. Takes no struct key, which would have to be
- * in memory for it: see verbs.c.
+ * child_for() for a node in which a separator may have the key's word. It takes no struct
+ * key, which would have to be in memory for the call: see verbs.c.
  */
 static __attribute__((noinline)) unsigned
 child_by_tail(const struct inner_shape *shape, const struct inner *node, const void *data,
@@ -28,7 +29,10 @@ child_by_tail(const struct inner_shape *shape, const struct inner *node, const v
 	return inner_find_among(inner_tails(node), &key, below, up_to, is_below);
 }
 
-/** Index of the child that the key belongs to; `is_below`: that the keys below it do. */
+/**
+ * Index of the child that the key belongs to. With `is_below`: of the child that holds the
+ * keys just below it.
+ */
 HOT_INLINE unsigned
 child_for(const struct inner_shape *shape, const struct inner *node, const struct key *key,
 	bool is_below)
@@ -54,7 +58,7 @@ root_of(const struct tree *tree, uint64_t *version)
 	}
 }
 
-/** One try; false: a writer was met, begin again. */
+/** One attempt. False: it met a writer; begin again. */
 HOT_INLINE bool
 descend_once(const struct tree *tree, const struct key *key, struct place *place, bool is_below)
 {
@@ -84,8 +88,9 @@ descend_once(const struct tree *tree, const struct key *key, struct place *place
 }
 
 /**
- * The leaf that the key belongs to, *if* place->parent's version still holds when the
- * leaf's has been read. In an epoch.
+ * Find the leaf that the key belongs to. The result holds only if the version of
+ * place->parent is unchanged after the caller has read the leaf's version. Call it inside an
+ * epoch.
  */
 HOT_INLINE void
 descend(struct tree_session *session, const struct key *key, struct place *place)

@@ -4,15 +4,14 @@
 /**
  * Inner nodes: in memory only, rebuilt from the leaves at each open.
  *
- * A node has `count` separators and one more child: child i holds the keys from
- * separator i - 1 on and below separator i. A separator is a word, which stands for
- * the least key that begins with that word, since most pairs of neighbours differ in
- * their first eight bytes; only where both sides share them it has a tail, the whole
- * key.
+ * A node has `count` separators and one child more. Child i holds the keys from separator i -
+ * 1 on and below separator i. A separator is a word. It stands for the least key that begins
+ * with that word, because most neighbours differ in their first eight bytes. If both
+ * neighbours share these bytes, the separator also has a tail: the whole key.
  *
- * A child of a node of level 0 is a leaf: its line of memory in the upper half, the
- * line of the pool at which it begins in the lower one. Both are known so before either is
- * read, and their cache misses overlap.
+ * A child of a node of level 0 is a leaf. The upper half of the word is the number of the
+ * leaf's line in memory. The lower half is the line of the pool at which the leaf begins.
+ * Both are known before either is read, so their cache misses overlap.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,22 +35,22 @@ struct inner {
 	uint64_t version;
 	uint32_t level; /* 0: the children are leaves. Never changes */
 	uint32_t count;
-	struct tail **tails; /* of each separator, NULL if it has none; NULL: none has any */
-	struct inner_store *store; /* that it is of. Never changes */
+	struct tail **tails;       /* one per separator, or NULL; NULL: none has a tail */
+	struct inner_store *store; /* that owns the node. Never changes */
 	uint64_t words[]
-		__attribute__((aligned(64))); /* room for `fanout`, then the children */
+		__attribute__((aligned(64))); /* children_at words, then the children */
 };
 
-/** Of all nodes of a tree: what follows from the fan-out. */
+/** The dimensions of every node of a tree, from the fan-out. */
 struct inner_shape {
 	unsigned fanout;
 	unsigned children_at; /* index into words[] of child 0 */
 };
 
-/** Where the nodes of a tree are: on huge pages, since a descent misses the TLB otherwise. */
+/** The memory of a tree's nodes, on huge pages: otherwise a descent misses the TLB. */
 struct inner_store {
 	struct slab *slab;
-	pthread_mutex_t lock; /* of the cache: nodes come and go rarely */
+	pthread_mutex_t lock; /* protects `cache`; few operations allocate a node */
 	struct slab_cache cache;
 	size_t node_bytes;
 };
@@ -79,7 +78,7 @@ inner_tail(struct tail **tails, unsigned i)
 	return tails == NULL ? NULL : __atomic_load_n(&tails[i], __ATOMIC_ACQUIRE);
 }
 
-/** Of leaf number `descriptor`, whose half in the pool begins at line `line`. */
+/** The child word of leaf number `descriptor`, which begins at line `line` of the pool. */
 static inline uint64_t
 child_of(uint64_t descriptor, uint64_t line)
 {
@@ -87,8 +86,9 @@ child_of(uint64_t descriptor, uint64_t line)
 }
 
 /**
- * The key against a separator whose word is equal to its own: < 0 if it is less. Without a
- * tail the separator is the word without its trailing zeros, which no such key is below.
+ * Compare the key with a separator that has the same word: < 0 if the key is less. Without a
+ * tail, the separator is the word without its trailing zeros. No key with this word is less
+ * than that.
  */
 static inline int
 key_against(const struct key *key, uint64_t word, const struct tail *tail)
@@ -102,8 +102,8 @@ key_against(const struct key *key, uint64_t word, const struct tail *tail)
 }
 
 /**
- * Of the separators lo <= i < hi, which share the key's word, the first that is above
- * the key, or with `or_equal` not below it; hi: none is.
+ * The index of the first separator above the key, or with `or_equal` not below it. It
+ * searches lo <= i < hi, which all have the key's word. hi: none found.
  */
 unsigned
 inner_find_among(
@@ -113,47 +113,53 @@ inner_find_among(
 bool
 inner_store_open(struct inner_store *store, const struct inner_shape *shape);
 
-/** Every node has been deleted. */
+/** All nodes must be deleted before. */
 void
 inner_store_close(struct inner_store *store);
 
-/** A new node without separators. NULL: out of memory. Any thread. */
+/** Allocate a node without separators. NULL: out of memory. Any thread. */
 struct inner *
 inner_new(struct inner_store *store, uint32_t level);
 
-/** Frees the node, not its children or tails. NULL: nothing. Any thread. */
+/** Free the node, but not its children or tails. NULL: do nothing. Any thread. */
 void
 inner_delete(struct inner *node);
 
-/** What separates two neighbours, left < right: *out, whose tail is new. False: out of memory. */
+/**
+ * Set *out to the separator of two neighbours, left < right; its tail is new. False: out of
+ * memory.
+ */
 bool
 separator_between(struct separator *out, uint64_t left_word, uint64_t right_word,
 	const uint8_t *right, size_t right_size);
 
 /*
- * Under the node's lock, or before anybody sees it. What takes memory takes it first and
- * returns false without a change.
+ * Call these with the node locked, or before other threads can see it. A function that needs
+ * memory allocates it first. If it cannot, it returns false and changes nothing.
  */
 
 /** Make sure that separators with a tail can be added to the node. */
 bool
 inner_reserve_tails(const struct inner_shape *shape, struct inner *node);
 
-/** Put the separator at i and the child at its right. It has room, and was reserved for. */
+/**
+ * Insert the separator at i and the child at its right. The node has room, and for a
+ * separator with a tail inner_reserve_tails() was called.
+ */
 void
 inner_add(const struct inner_shape *shape, struct inner *node, unsigned i,
 	struct separator separator, uint64_t child);
 
-/** Take separator i and the child at its right away. */
+/** Remove separator i and the child at its right. */
 void
 inner_remove(const struct inner_shape *shape, struct inner *node, unsigned i);
 
-/** Move the upper half to `to`, a new node; *middle is what now separates the two. */
+/** Move the upper half to `to`, a new node. *middle becomes the separator between the two. */
 bool
 inner_split(const struct inner_shape *shape, struct inner *node, struct inner *to,
 	struct separator *middle);
 
-/** Append `separator` and all of `from`, which stays as it is. There is room for it. */
+/** Append `separator` and all of `from`, which does not change. The node has room for both. */
 bool
 inner_append(const struct inner_shape *shape, struct inner *node, struct separator separator,
 	const struct inner *from);

@@ -2,13 +2,15 @@
 #ifndef FPTREE_INTERNAL_H
 #define FPTREE_INTERNAL_H
 /**
- * What the files of the tree share.
+ * The declarations that the files of the tree share.
  *
- * Locks. Inner nodes from the root down, then leaves from left to right; and
- * none is waited for while another is held: who cannot have the next one lets go of
- * all and begins again. A put or a delete looks without a lock, then takes its leaf's
- * alone, as it was seen, and holds it until what it changes is durable, so nobody reads
- * what a crash could still take. A split or a merge holds the parent's as well.
+ * Lock order: inner nodes from the root down, then leaves from left to right. A thread that
+ * holds a lock never waits for another one. If it cannot have the next lock, it releases all
+ * its locks and begins again.
+ *
+ * A put or a delete searches without a lock. Then it locks only its leaf, at the version that
+ * the search has seen. It keeps the lock until its change is durable, so no reader sees data
+ * that a crash could still lose. A split or a merge locks the parent as well.
  */
 #include "../common/async.h"
 #include "../common/epoch.h"
@@ -19,13 +21,13 @@
 #include "tree.h"
 #include "version.h"
 
-/** What epochs hold back. */
+/** The kinds of objects that are freed when their epoch is over. */
 enum { RETIRED_LEAF, RETIRED_BLOB, RETIRED_INNER, RETIRED_TAIL };
 
 /** The hot verbs, as compiled for one kind of processor. */
 struct tree_verbs {
 	int (*get)(struct tree_session *, struct nb_slice, struct nb_slice *);
-	/** The last one has room for the value of each that is no blob. */
+	/** The last argument has room for each value that is not in a blob. */
 	int (*multi_get)(struct tree_session *, const struct nb_slice *, size_t,
 		struct nb_slice *, int32_t *, uint8_t *);
 	int (*put)(struct tree_session *, struct nb_slice, struct nb_slice);
@@ -36,7 +38,7 @@ struct tree_verbs {
 
 extern const struct tree_verbs tree_verbs_plain, tree_verbs_avx512;
 
-/** Counted by one session, read by any thread. */
+/** Each session counts its own; any thread may read them. */
 struct tree_counts {
 	uint64_t inserts, updates, deletes;
 	uint64_t splits, merges, inner_splits;
@@ -46,7 +48,7 @@ struct tree_counts {
 struct tree {
 	/* Read by every operation, written by none. */
 	char *base;          /* of the pool */
-	struct leaf *leaves; /* by number; address space alone is taken for those not in use */
+	struct leaf *leaves; /* by number; unused ones take only address space */
 	struct layout layout;
 	struct inner_shape shape;
 	const struct tree_verbs *verbs;
@@ -58,28 +60,28 @@ struct tree {
 	uint32_t sessions_max, inflight_ops;
 	uint64_t inflight_bytes;
 	struct tree_session **sessions; /* by id; NULL: not open */
-	struct heap_cache *cache;       /* for what outlives its session */
+	struct heap_cache *cache;       /* for objects that outlive their session */
 	uint64_t recovery_ns, recovered, repaired;
 
 	/* Changes with the height. */
 	struct inner *root __attribute__((aligned(128)));
 	uint64_t inner_nodes;
-	uint32_t height; /* levels, the leaves' included; for those who may not follow root */
+	uint32_t height; /* levels, including the leaves; usable without following root */
 
 	struct inner_store inners __attribute__((aligned(128)));
 
-	/* Of sessions that were closed; written by them as they close. */
+	/* Counters of closed sessions, which add them when they close. */
 	struct tree_counts closed __attribute__((aligned(128)));
 	uint64_t closed_lines, closed_fences;
-	uint32_t lock; /* of the above and of sessions[] */
+	uint32_t lock; /* protects closed, closed_* and sessions[] */
 };
 
-/** One leaf of a scan, copied, and its records in order. */
+/** A scan: a copy of one leaf, and its records in order. */
 struct scan {
 	bool is_open, is_backward, is_last;
-	bool has_bound;   /* else from the very first, or last, key on */
-	bool is_bound_in; /* the bound itself is wanted */
-	uint8_t *bound;   /* what is told next is at or beyond it */
+	bool has_bound;   /* false: begin with the first, or last, key */
+	bool is_bound_in; /* the bound itself is in the range */
+	uint8_t *bound;   /* the next record is at or beyond this key */
 	size_t bound_size, bound_room;
 	char *bytes;     /* layout.leaf_bytes */
 	uint8_t *linear; /* layout.inline_room for each slot */
@@ -93,11 +95,11 @@ struct tree_session {
 	struct pm pm;
 	struct epoch_slot *epoch;
 	struct heap_cache *cache;
-	uint64_t value_word; /* what get lends of LEAF_WORDS */
-	uint8_t *value;      /* of LEAF_CELLS: layout.inline_room */
-	uint8_t *values;     /* of several at once */
+	uint64_t value_word; /* value that get lends, LEAF_WORDS */
+	uint8_t *value;      /* value that get lends, LEAF_CELLS: layout.inline_room */
+	uint8_t *values;     /* values that multi_get lends */
 	size_t values_room;
-	uint8_t *linear; /* two leaves' records in one piece, for splits and merges */
+	uint8_t *linear; /* bytes of a leaf's records, for splits and merges */
 	struct record *records;
 	struct tree_counts counts;
 	struct scan scan;
@@ -105,7 +107,7 @@ struct tree_session {
 	uint32_t id;
 } __attribute__((aligned(128)));
 
-/** A counter that only its session adds to. */
+/** Increment a counter that only its session writes. */
 static inline void
 count_one(uint64_t *counter)
 {
@@ -125,8 +127,8 @@ leaf_line(const struct tree *tree, uint64_t child)
 }
 
 /**
- * The leaf at that offset. Its number is its place if the pool held nothing else:
- * leaves do not overlap, so no two have the same.
+ * The child word of the leaf at that offset. The leaf's number is its index in a pool that
+ * holds only leaves. Leaves do not overlap, so each number is unique.
  */
 static inline uint64_t
 child_at(const struct tree *tree, uint64_t offset)
@@ -136,7 +138,7 @@ child_at(const struct tree *tree, uint64_t offset)
 	return child_of(line / tree->layout.leaf_lines, line);
 }
 
-/** Where a descent has ended. */
+/** The end of a descent. */
 struct place {
 	struct inner *parent; /* of level 0 */
 	uint64_t parent_version;
@@ -144,56 +146,59 @@ struct place {
 	uint64_t child;
 };
 
-/** Write failures of msync(2), which has no other way to tell. 0 or NB_FAIL, told. */
+/** Report the session's first failed msync(2) through host->fail(). Returns NB_FAIL. */
 int
 tree_write_failed(struct tree_session *session);
 
-/** Out of memory, told. NB_FAIL. */
+/** Report through host->fail() that memory for `what` ran out. Returns NB_FAIL. */
 int
 tree_no_memory(const struct tree *tree, const char *what);
 
-/* --- approach.c: the way to a change of the structure --- */
+/* --- approach.c: the descent before a split or a merge --- */
 
-/** What a descent has met on its way. */
+/** The result of tree_approach(). */
 struct approach {
 	struct place place;
-	bool is_first, is_last; /* the leaf is the tree's first, last */
+	bool is_first, is_last; /* is the leaf the first, or last, of the tree? */
 };
 
 enum approach_for { FOR_SPLIT, FOR_MERGE };
 
 /**
- * Descend to the leaf that the key belongs to and lock its parent, which has room for
- * one more child if it is for a split. Inner nodes on the way are split, or merged. In
- * an epoch. NB_OK or NB_FAIL.
+ * Descend to the leaf that the key belongs to and lock its parent. For a split, the parent
+ * then has room for one more child. On its way, the descent splits full inner nodes, or
+ * merges sparse ones. Call it inside an epoch. NB_OK or NB_FAIL.
  */
 int
 tree_approach(struct tree_session *session, const struct key *key, enum approach_for what,
 	struct approach *approach);
 
-/** So few that a merge is due. */
+/** Does an inner node with so few separators need a merge? */
 bool
 tree_is_sparse(const struct tree *tree, unsigned separators);
 
 /* --- smo.c: splits and merges of leaves --- */
 
-/** Split the leaf that the key belongs to, if it is full still. In an epoch. */
+/** Split the leaf that the key belongs to, if it is still full. Call it inside an epoch. */
 int
 tree_split(struct tree_session *session, const struct key *key);
 
-/** Merge the leaf that the key belongs to with a neighbour, if both are sparse. In an epoch. */
+/**
+ * Merge the leaf that the key belongs to with a neighbour, if half a leaf can hold the
+ * records of both. Call it inside an epoch.
+ */
 void
 tree_merge(struct tree_session *session, const struct key *key);
 
 /* --- blobs --- */
 
-/** A blob with key and value, flushed, not fenced. 0: told. */
+/** Write a new blob with key and value: flushed, not fenced. 0: host->fail() was called. */
 uint64_t
 tree_blob_new(struct tree_session *session, const struct key *key, struct nb_slice value);
 
 /* --- recover.c --- */
 
-/** Walk the leaves, mend them, and build what is in memory. */
+/** Walk the leaves, repair them, and build the structures in memory. */
 int
 tree_recover(struct tree *tree, struct pm *pm);
 

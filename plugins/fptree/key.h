@@ -2,8 +2,8 @@
 #ifndef FPTREE_KEY_H
 #define FPTREE_KEY_H
 /**
- * A key, as the tree looks at it. Its first eight bytes are a number, zeros for
- * those that it has not, whose order is memcmp()'s: most comparisons end there.
+ * A key as the tree uses it. The first eight bytes, padded with zeros, form a number. These
+ * numbers have the order of memcmp(), so most comparisons need nothing else.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ struct key {
 	uint64_t hash;
 };
 
-/** First eight bytes, as a number that is ordered as they are. */
+/** The first eight bytes, as a number with the same order. */
 static inline uint64_t
 word_of(const uint8_t *data, size_t size)
 {
@@ -34,7 +34,7 @@ word_of(const uint8_t *data, size_t size)
 	return word;
 }
 
-/** The other way: `size` <= 8 bytes. */
+/** The inverse of word_of(): `size` <= 8 bytes. */
 static inline void
 word_to_bytes(uint8_t *data, uint64_t word, size_t size)
 {
@@ -43,12 +43,12 @@ word_to_bytes(uint8_t *data, uint64_t word, size_t size)
 }
 
 /*
- * 2^64 divided by the golden ratio, odd (Knuth, TAOCP 3, 6.4): the upper bits of a product
- * with it depend on every bit of the word, and no more is asked for here.
+ * 2^64 divided by the golden ratio, odd (Knuth, TAOCP 3, 6.4). The upper bits of a product
+ * with it depend on every bit of the word. The tree needs no stronger hash.
  */
 #define HASH_FACTOR 0x9e3779b97f4a7c15ull
 
-/** Of a key of at most 8 bytes. */
+/** The hash of a key of at most 8 bytes. */
 static inline uint64_t
 hash_of_word(uint64_t word, size_t size)
 {
@@ -84,7 +84,10 @@ key_of(const void *data, size_t size)
 	return (struct key){data, size, word, hash_of(data, size, word)};
 }
 
-/** One byte that tells most other keys of a leaf from this one; 0 marks an empty slot. */
+/**
+ * A byte that distinguishes this key from most others of a leaf. Not 0, which marks an empty
+ * slot.
+ */
 static inline uint8_t
 fingerprint_of(uint64_t hash)
 {
@@ -93,7 +96,7 @@ fingerprint_of(uint64_t hash)
 	return fingerprint != 0 ? fingerprint : 1;
 }
 
-/** One of `count` <= 2^16 places, from other bits than the fingerprint's. */
+/** One of `count` <= 2^16 places, from hash bits that the fingerprint does not use. */
 static inline unsigned
 place_of(uint64_t hash, unsigned count)
 {
@@ -101,8 +104,8 @@ place_of(uint64_t hash, unsigned count)
 }
 
 /**
- * memcmp()'s order of two keys, a prefix first. Where the words are equal and one of
- * the keys has no more than eight bytes, one is the other and zeros: the shorter is less.
+ * Compare two keys in memcmp()'s order, a prefix first. If the words are equal and one of the
+ * keys has at most eight bytes, the shorter key is a prefix of the other, so it is less.
  */
 static inline int
 key_compare(uint64_t word_a, const uint8_t *a, size_t size_a, uint64_t word_b, const uint8_t *b,

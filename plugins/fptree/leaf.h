@@ -2,16 +2,15 @@
 #ifndef FPTREE_LEAF_H
 #define FPTREE_LEAF_H
 /**
- * Leaves: the half in persistent memory that holds the records, and the line in
- * memory that finds them.
+ * Leaves. Each has a persistent half in the pool, which holds the records, and a line in
+ * memory, which finds them.
  *
- * In memory, for each leaf one line: version and fingerprints, 0 for an empty slot. It
- * is all that a search looks at before it goes to the right record.
+ * In memory, each leaf has one line: the version and the fingerprints, 0 for an empty slot. A
+ * search reads only this line before it reads the right record.
  *
- * In the pool: the offset of the next leaf, then slots, in no order. Whether a slot
- * holds a record is told by the slot alone, so an insert writes one line, and is
- * committed by one store of 8 bytes, the last one into the slot's first line. There are two
- * formats.
+ * In the pool, a leaf has the offset of the next leaf, then slots, in no order. The slot
+ * alone shows whether it holds a record. So an insert writes only its slot. One store of 8
+ * bytes commits it, the last one into the slot's first line. There are two formats.
  *
  * LEAF_WORDS: 16 bytes, {key word, value word}. The key word is, as a big-endian number,
  *
@@ -20,9 +19,9 @@
  *     0xf8fb..               the offset of a blob: key and value of any size
  *     else                   a key of the size that the pool is laid out for, at most 8
  *
- * and the value has the size that the pool is laid out for, at most 8. A key of 8 bytes
- * that falls into 0 or 0xf8f... (one in 4096 random ones; no text in ASCII or UTF-8)
- * is kept in a blob, as is all else that does not fit.
+ * The value has the size that the pool is laid out for, at most 8. A blob holds every record
+ * that does not fit. It also holds a key of 8 bytes whose word is 0 or 0xf8f... (one in 4096
+ * random keys; no text in ASCII or UTF-8).
  *
  * LEAF_CELLS: 32 bytes, or 64, 128, ... A header word
  *
@@ -31,10 +30,11 @@
  *     bits 16-31 bytes of the key         (record);  bits 16-63 offset of the blob
  *     bits 32-47 bytes of the value       (record)
  *
- * then the bytes of key and value. Each further line of the slot ends with the generation,
- * two bytes, stored last. A record is there if the header says so and every line
- * that it reaches into carries its generation: a new record takes one that none of these
- * lines carries yet. So no line can be missing unnoticed, and one fence is enough.
+ * then the bytes of key and value. Each further line of the slot ends with its mark: the
+ * generation, two bytes, stored last. The slot holds a record if the header says so and each
+ * further line that the record occupies carries its generation. A new record takes a
+ * generation that none of these lines carries yet. So a missing line is always detected, and
+ * one fence is enough.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,26 +45,29 @@
 #include "version.h"
 #include "tree.h"
 
-/** In memory, one line. A record of slot s >= 1 has the fingerprint fp[s]; fp[0] is unused. */
+/**
+ * In memory, one line. fp[s] is the fingerprint of the record in slot s >= 1; fp[0] is
+ * unused.
+ */
 struct leaf {
 	uint64_t version;
 	uint8_t fp[56];
 } __attribute__((aligned(64)));
 
-/** What follows from the pool's layout. */
+/** The dimensions of a leaf, derived from the pool's layout. */
 struct layout {
 	enum leaf_format format;
-	uint32_t slots; /* 1 to slots */
+	uint32_t slots; /* numbered 1 to slots */
 	uint32_t slot_bytes;
 	uint32_t leaf_bytes, leaf_lines;
 	int64_t origin;       /* slot s is at origin + s * slot_bytes */
-	uint32_t places;      /* to begin looking for an empty slot at: lines, or slots */
-	uint32_t inline_room; /* CELLS: bytes of key and value that a slot holds */
-	uint32_t key_size, value_size; /* WORDS: of those that are no blobs */
+	uint32_t places;      /* homes of keys: lines, or slots */
+	uint32_t inline_room; /* LEAF_CELLS: bytes of key and value that a slot holds */
+	uint32_t key_size, value_size; /* LEAF_WORDS: sizes of inline records */
 	uint64_t usable;               /* a bit for each slot */
 };
 
-/** An out-of-line record: key, then value. Never changes once it is pointed to. */
+/** A record outside the leaves: key, then value. Never changes once something points to it. */
 struct blob {
 	uint32_t key_size;
 	uint32_t spare;
@@ -72,7 +75,7 @@ struct blob {
 	uint8_t bytes[];
 };
 
-/** A record that is looked at while nobody can change it. */
+/** A decoded record. No thread may change its slot while it is in use. */
 struct record {
 	uint64_t word;
 	const uint8_t *key, *value;
@@ -82,7 +85,7 @@ struct record {
 	uint8_t short_key[8];
 };
 
-/** First word of a leaf. */
+/** The first word of a leaf. */
 static inline uint64_t *
 leaf_next(char *bytes)
 {
@@ -96,7 +99,7 @@ slot_at(const struct layout *layout, const char *bytes, unsigned slot)
 		(int64_t)slot * layout->slot_bytes);
 }
 
-/** Where the line is that a key's record begins in, if that was free. */
+/** The offset of a key's home, where its record begins if that was free. */
 static inline size_t
 home_offset(const struct layout *layout, uint64_t hash)
 {
@@ -114,7 +117,10 @@ home_slots(const struct layout *layout, uint64_t hash)
 	return 0xfull << 4 * place_of(hash, layout->places);
 }
 
-/** The slots in the lines that prefetching a leaf for the key asks for, as far as a mask. */
+/**
+ * A mask of the slots in the lines that prefetch_leaf() requests for the key. LEAF_CELLS: the
+ * home slot only.
+ */
 static inline uint64_t
 near_slots(const struct layout *layout, uint64_t hash)
 {
@@ -125,7 +131,7 @@ near_slots(const struct layout *layout, uint64_t hash)
 	return 2ull << place;
 }
 
-/** One of `slots` != 0, which loses it; those that are `near` first. */
+/** Remove one slot from `slots` != 0 and return it. The slots in `near` come first. */
 static inline unsigned
 take_slot(uint64_t *slots, uint64_t near)
 {
@@ -136,8 +142,8 @@ take_slot(uint64_t *slots, uint64_t near)
 }
 
 /**
- * One of the empty slots, `empty` != 0: in the key's home, or in the line that is asked for
- * together with it, or the nearest after it.
+ * Choose one of the empty slots, `empty` != 0: in the key's home, else in the line that is
+ * prefetched with it, else the nearest one after it, else the first.
  */
 static inline unsigned
 slot_for(const struct layout *layout, uint64_t hash, uint64_t empty)
@@ -191,7 +197,7 @@ blob_of_word(uint64_t word)
 	return word & ((1ull << 48) - 1);
 }
 
-/** What the key's slot says if it is no blob; 0 if it must be one. */
+/** The key word of a record in the slot; 0 if the record must be in a blob. */
 static inline uint64_t
 word_plain(const struct layout *layout, const struct key *key)
 {
@@ -208,8 +214,8 @@ enum cell_kind { CELL_EMPTY = 0, CELL_RECORD = 1, CELL_BLOB = 2 };
 
 enum {
 	CELL_HEADER = 8,
-	CELL_FIRST = PM_LINE - CELL_HEADER, /* bytes in the first line, */
-	CELL_MARK = 62,                     /* and in each further one, where its mark is */
+	CELL_FIRST = PM_LINE - CELL_HEADER, /* bytes of a record in the first line */
+	CELL_MARK = 62,                     /* in each further line, and offset of its mark */
 	CELL_GENERATIONS = 1 << 14
 };
 
@@ -249,7 +255,7 @@ cell_header_of_blob(uint64_t offset)
 	return CELL_BLOB | offset << 16;
 }
 
-/** Lines that so many bytes of key and value reach into. */
+/** The number of lines that `size` bytes of key and value occupy. */
 static inline unsigned
 cell_lines(size_t size)
 {
@@ -258,7 +264,10 @@ cell_lines(size_t size)
 		: 1 + (unsigned)((size - CELL_FIRST + CELL_MARK - 1) / CELL_MARK);
 }
 
-/** Where byte `at` of key and value is, and how many from there on are in one piece. */
+/**
+ * The offset in the cell of byte `at` of key and value. *run: the number of contiguous bytes
+ * from there on.
+ */
 static inline size_t
 cell_place(size_t at, size_t *run)
 {
@@ -272,19 +281,19 @@ cell_place(size_t at, size_t *run)
 	return PM_LINE + behind / CELL_MARK * PM_LINE + behind % CELL_MARK;
 }
 
-/** Copy bytes of a cell that may be changing. */
+/** Copy, or compare, bytes of a cell that another thread may be changing. */
 void
 cell_read(const char *cell, size_t at, void *to, size_t size);
 bool
 cell_is_equal(const char *cell, size_t at, const void *data, size_t size);
 
-/** The mark of each line that a record reaches into is the header's. */
+/** Does each further line of the record carry the header's generation? */
 bool
 cell_is_whole(const char *cell, uint64_t header);
 
 /**
- * Write key and value into an empty cell: all but the header, which is returned. Flushed,
- * not fenced, but for the first line: store the header, then flush that.
+ * Write key and value into an empty cell: all but the header, which is returned. The further
+ * lines are flushed, not fenced. The caller stores the header, then flushes the first line.
  */
 uint64_t
 cell_fill(struct pm *pm, char *cell, const struct record *record);
@@ -295,9 +304,9 @@ void
 layout_set(struct layout *layout, const struct pool_layout *pool);
 
 /**
- * Look at slot `slot` of the leaf's bytes, which do not change meanwhile. `room` takes
- * what is not in one piece: layout->inline_room bytes; may be NULL for LEAF_WORDS.
- * False: empty, or torn.
+ * Decode slot `slot` of the leaf's bytes, which no thread changes meanwhile. `room` takes key
+ * and value of a cell: layout->inline_room bytes. It may be NULL for LEAF_WORDS. False: the
+ * slot is empty, or torn.
  */
 bool
 record_read(struct record *record, const struct layout *layout, const char *base,

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef FPTREE_LOOK_H
 #define FPTREE_LOOK_H
-/**
- * Finding a key's record in its leaf, without a lock. For verbs.c, which says what it costs.
- */
+/** The search for a key's record in its leaf, without a lock. verbs.c describes its cost. */
 #include "descend.h"
 
 /*
- * The lines that this operation will most likely want, all at once. The empty statement keeps
- * them: a function that only prefetches has no effect for gcc 12, which removes its calls.
+ * Prefetch all lines that this operation most likely needs. The empty asm statement keeps the
+ * prefetches. gcc 12 removes calls of a function that only prefetches, because it has no
+ * effect.
  */
 HOT_INLINE void
 prefetch_leaf(const struct tree *tree, const struct place *place, const struct key *key,
@@ -17,7 +16,7 @@ prefetch_leaf(const struct tree *tree, const struct place *place, const struct k
 	const char *bytes = leaf_bytes(tree, place->child);
 	size_t home = home_offset(&tree->layout, key->hash);
 
-	if (is_write) /* or the lock would have to ask the other CPUs once more */
+	if (is_write) /* else the lock has to ask the other CPUs again */
 		__builtin_prefetch(leaf_line(tree, place->child), 1);
 	else
 		__builtin_prefetch(leaf_line(tree, place->child));
@@ -29,7 +28,7 @@ prefetch_leaf(const struct tree *tree, const struct place *place, const struct k
 	__asm__ volatile("");
 }
 
-/* --- looking --- */
+/* --- search --- */
 
 static __attribute__((noinline)) bool
 blob_has_key(const struct tree *tree, uint64_t offset, const void *data, size_t size)
@@ -75,9 +74,9 @@ lend_blob(const struct tree *tree, uint64_t offset, struct nb_slice *value)
 }
 
 /*
- * The record with the key, lent in *value: 1; there is none: 0. Of a leaf that
- * may be changing: what comes out holds only if its version does. A blob that is looked at is
- * one that a slot pointed to when it was read, and that stays for this epoch.
+ * Search a leaf that may be changing. 1: *value lends the value of the key's record; 0: the
+ * leaf has no such record. The result holds only if the leaf's version does. A blob that the
+ * search reads was in a slot when the slot was read, so it stays for this epoch.
  */
 HOT_INLINE int
 look_words(struct tree_session *session, const char *bytes, uint64_t match,
@@ -130,8 +129,8 @@ look_cells(struct tree_session *session, const char *bytes, uint64_t match,
 }
 
 /*
- * In the leaf at `place`: 1, and the value is lent in *value; 0: it has no such key; -1: a writer
- * was met.
+ * Search the leaf at `place`. 1: *value lends the value; 0: the leaf does not have the key;
+ * -1: the search met a writer.
  */
 HOT_INLINE int
 look_at(struct tree_session *session, const struct place *place, const struct key *key,

@@ -2,24 +2,24 @@
 #ifndef FPTREE_PM_H
 #define FPTREE_PM_H
 /**
- * Stores into persistent memory, and how they are made to last. Nothing else in
- * this engine writes to the pool, but libpmemobj itself.
+ * Stores into persistent memory, and how they become durable. Only these functions and
+ * libpmemobj write to the pool.
  *
- * What the hardware gives, and all that the crash arguments rest on:
- * - an aligned store of 8 bytes or fewer is whole or absent after a crash;
- * - a line of 64 bytes may reach the memory at any time after a store to it, flushed
- *   or not, and what reaches it is what the line held at some moment: of two stores to
- *   one line, the later is never there without the earlier;
- * - lines reach the memory in any order, but for pm_fence(): what this thread has
- *   flushed before it is there before anything that it stores after it.
+ * The crash safety of this engine rests on three properties of the hardware:
+ * - An aligned store of 8 bytes or fewer is whole or absent after a crash.
+ * - A line of 64 bytes may reach the memory at any time after a store to it, flushed or not.
+ *   The memory then has the content of the line at some moment. So of two stores to one line,
+ *   the later is never there without the earlier.
+ * - Lines reach the memory in any order, except at pm_fence(). Lines that this thread has
+ *   flushed before the fence arrive before anything that it stores after it.
  *
- * The middle one needs stores that become visible in the order of the program, so
- * pm_store64() and the like are release stores (plain moves on x86). A store that is
- * made by pm_copy() may be torn in any way into its aligned words, in any order. Of what is
- * large memcpy() may pass the caches by: it ends with a fence of its own then.
+ * The second property needs stores that become visible in program order. So pm_store64() and
+ * pm_store16() are release stores (plain moves on x86). A store by pm_copy() may be torn into
+ * its aligned words, in any way and order. For large sizes, memcpy() may bypass the caches;
+ * it then ends with a fence of its own.
  *
- * A test build (FPTREE_RECORD) tells each store, flush and fence to a recorder, which
- * makes from them the images that a crash may leave.
+ * A test build (FPTREE_RECORD) reports each store, flush and fence to a recorder. The
+ * recorder makes from them the images that a crash may leave.
  */
 #include "../common/racy.h"
 
@@ -31,46 +31,46 @@ enum pm_flush {
 	PM_FLUSH_CLWB, /* x86, in order of preference */
 	PM_FLUSH_CLFLUSHOPT,
 	PM_FLUSH_CLFLUSH, /* ordered by itself */
-	PM_FLUSH_LIBPMEM, /* whatever libpmem finds on another architecture */
+	PM_FLUSH_LIBPMEM, /* other architectures: chosen by libpmem */
 	PM_FLUSH_MSYNC    /* a file in the page cache: msync(2) at each fence */
 };
 
-/** Pages that a fence has to write, with PM_FLUSH_MSYNC. */
+/** A range of bytes that the next fence writes, with PM_FLUSH_MSYNC. */
 struct pm_range {
 	uintptr_t begin, end;
 };
 
 enum { PM_RANGES = 8 };
 
-/** One thread's way to the memory, and what it has cost. */
+/** The flushes and fences of one thread: their method, counters and errors. */
 struct pm {
 	enum pm_flush flush;
-	int error;       /* errno of the first msync(2) that failed, else 0; stays */
+	int error;       /* errno of the first msync(2) that failed, else 0; never reset */
 	uint64_t lines;  /* flushed */
-	uint64_t fences; /* that had something to order */
+	uint64_t fences; /* executed, unless PM_FLUSH_NONE */
 	unsigned range_count;
 	struct pm_range ranges[PM_RANGES]; /* flushed since the last fence */
 };
 
-/** The best that this machine has for memory that it can flush by lines. */
+/** The best way of this machine to flush memory by lines. */
 enum pm_flush
 pm_flush_best(void);
 
-/** Write back [at, at + size), by a way that is no single instruction; with msync(2) at the fence. */
+/** Write back by clflush (one line) or libpmem; with PM_FLUSH_MSYNC, at the next fence. */
 void
 pm_flush_slow(struct pm *pm, const void *at, size_t size);
 
-/** The same for PM_FLUSH_LIBPMEM and PM_FLUSH_MSYNC's fence. */
+/** Complete a fence with PM_FLUSH_LIBPMEM or PM_FLUSH_MSYNC. */
 void
 pm_fence_slow(struct pm *pm);
 
 #ifdef FPTREE_RECORD
-/** Before the bytes change: they are about to become `from`. */
+/** Called before the bytes at `at` change to `from`. */
 void
 pm_record_store(const void *at, const void *from, size_t size);
 void
 pm_record_flush(const void *at, size_t size);
-/** Before it takes effect. */
+/** Called before the fence takes effect. */
 void
 pm_record_fence(void);
 #else
@@ -95,7 +95,10 @@ pm_record_fence(void)
 }
 #endif
 
-/** Whole or absent; after every earlier store to the same line. */
+/**
+ * Store a word: whole or absent after a crash. It follows every earlier store to the same
+ * line.
+ */
 static inline void
 pm_store64(uint64_t *at, uint64_t value)
 {
@@ -110,11 +113,11 @@ pm_store16(uint16_t *at, uint16_t value)
 	__atomic_store_n(at, value, __ATOMIC_RELEASE);
 }
 
-/* As racy.h says: readers that hold no lock may be looking. */
+/* Copy with atomic stores, because readers without a lock may read the bytes (see racy.h). */
 void
 pm_copy_atomic(void *to, const void *from, size_t size);
 
-/** May be torn; before every later pm_store64() or pm_store16(). */
+/** Copy bytes. The copy may be torn. It precedes every later pm_store64() or pm_store16(). */
 static inline void
 pm_copy(void *to, const void *from, size_t size)
 {
@@ -129,7 +132,7 @@ pm_copy(void *to, const void *from, size_t size)
 #endif
 }
 
-/* By the thread whose it is; any may read it. */
+/* Only the thread that owns the counter writes it; any thread may read it. */
 static inline void
 pm_count(uint64_t *counter, uint64_t more)
 {
@@ -144,7 +147,7 @@ pm_flush_line(struct pm *pm, const void *at)
 	case PM_FLUSH_NONE:
 		return;
 #ifdef __x86_64__
-	case PM_FLUSH_CLWB: /* as bytes: the instruction needs no flag of the compiler then */
+	case PM_FLUSH_CLWB: /* as bytes, so the compiler needs no option */
 		__asm__ volatile(".byte 0x66; xsaveopt %0"
 				 : "+m"(*(volatile char *)(uintptr_t)at));
 		break;
@@ -160,7 +163,7 @@ pm_flush_line(struct pm *pm, const void *at)
 	pm_count(&pm->lines, 1);
 }
 
-/** Every line of [at, at + size), size > 0. */
+/** Flush every line of [at, at + size), size > 0. */
 static inline void
 pm_flush(struct pm *pm, const void *at, size_t size)
 {

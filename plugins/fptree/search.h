@@ -2,15 +2,18 @@
 #ifndef FPTREE_SEARCH_H
 #define FPTREE_SEARCH_H
 /**
- * The two searches that an operation spends its instructions on: one byte among 56,
- * and a word among the sorted words of an inner node. Both read what may be changing.
+ * The two searches that take most instructions of an operation: for one byte among 56, and
+ * for a word among the sorted words of an inner node. Both read data that other threads may
+ * be changing.
  *
- * The files that include this are compiled twice on x86-64, with AVX-512 and without, and
- * the tree takes at its opening what the processor has. With it a node's words are compared
- * eight at a time and counted, which needs no branch that could be mispredicted. Without it
- * the last word of each line is compared, then all words of one line, likewise without a
- * branch. Halving them would need fewer comparisons, but each of its loads waits for the one
- * before, and a node that the cache has lost is fetched line after line.
+ * On x86-64, the files that include this are compiled twice, with AVX-512 and without. At its
+ * opening, the tree selects the version for the processor. With AVX-512, a search compares
+ * eight words at a time and counts the results. This needs no branch that could be
+ * mispredicted. Without it, a search compares the last word of each line, then all words of
+ * one line, also without a branch.
+ *
+ * A binary search would need fewer comparisons. But each of its loads waits for the one
+ * before, so a node that the cache has lost is fetched line after line.
  */
 #include "leaf.h"
 #include "version.h"
@@ -23,7 +26,7 @@
 #define FPTREE_SSE2 1
 #endif
 
-/** Bit s is set where slot s has this fingerprint (bit 0 means nothing). */
+/** Bit s is set if slot s has this fingerprint. Bit 0 has no meaning. */
 static inline uint64_t
 fingerprint_match(const struct leaf *leaf, uint8_t fingerprint)
 {
@@ -74,7 +77,10 @@ count_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
 	return below;
 }
 #else
-/* *at += 1 if a <= b, without a branch. The empty statement keeps gcc from a vector, which is slower. */
+/*
+ * *at += 1 if a <= b, without a branch. The empty asm keeps gcc from vectorizing, which is
+ * slower.
+ */
 HOT_INLINE void
 count_if_up_to(size_t *at, uint64_t a, uint64_t b)
 {
@@ -108,14 +114,15 @@ count_up_to_any(const uint64_t *words, unsigned room, unsigned count, uint64_t w
 }
 
 /**
- * How many of the `count` ascending words are at most `word`. Their array has room for `room`
- * words, a multiple of 8 and more than `count`, filled up with UINT64_MAX, and as many children
- * follow; the line of the child that the answer means is asked for.
+ * The number of the `count` ascending words that are at most `word`. The array has room for
+ * `room` words, a multiple of 8, more than `count`. Unused words are UINT64_MAX. As many
+ * children follow. Without AVX-512, this prefetches the line of the child that the result
+ * selects.
  */
 HOT_INLINE unsigned
 words_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
 {
-	enum { USUAL_ROOM = 64 }; /* its loops unroll */
+	enum { USUAL_ROOM = 64 }; /* lets the compiler unroll the loops */
 
 	if (__builtin_expect(room == USUAL_ROOM, 1))
 		return count_up_to(words, USUAL_ROOM, count, word);

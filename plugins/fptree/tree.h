@@ -2,14 +2,14 @@
 #ifndef FPTREE_TREE_H
 #define FPTREE_TREE_H
 /**
- * The tree: what the verbs of the plugin and the tests call.
+ * The tree: the functions that the plugin's verbs and the tests call.
  *
- * Answers and failures are those of mininb/engine.h (NB_OK, NB_NOT_FOUND, NB_EXISTS,
- * or negative with the host's fail() called). Keys are ordered as memcmp() orders
- * them, a prefix before what it is a prefix of; they have at least one byte.
+ * Answers and failures are those of mininb/engine.h: NB_OK, NB_NOT_FOUND, NB_EXISTS, or a
+ * negative number after a call of the host's fail(). Keys have at least one byte. Their order
+ * is that of memcmp(), and a prefix comes first.
  *
- * Threads: tree_open() and tree_close() belong to one thread, with no session open. A
- * session is used by one thread at a time; any number of them run in parallel.
+ * Threads: one thread calls tree_open() and tree_close(), while no session is open. One
+ * thread at a time uses a session. Any number of sessions run in parallel.
  */
 #include <mininb/engine.h>
 
@@ -32,72 +32,74 @@ enum leaf_format {
 
 enum {
 	TREE_LEAF_SLOTS_MIN = 4,
-	TREE_LEAF_SLOTS_MAX = 55, /* with the version they fill a line of fingerprints */
+	TREE_LEAF_SLOTS_MAX = 55, /* with the version they fill one line */
 	TREE_FANOUT_MIN = 4,
 	TREE_FANOUT_MAX = 256,
 	TREE_INLINE_MAX = 490 /* bytes of key and value that a slot can hold */
 };
 
-/** What was asked for; 0 is: what the pool has, or a default. */
+/** The requested settings. 0: the pool's own setting, or a default. */
 struct tree_args {
 	uint64_t key_size, value_size; /* announced; 0: unknown or mixed */
 	uint32_t leaf_slots;           /* TREE_LEAF_SLOTS_MIN..MAX */
-	uint32_t inline_bytes;         /* most bytes of a record that a leaf holds itself */
-	uint32_t fanout;               /* children of an inner node */
-	uint32_t sessions;             /* most at once */
-	uint32_t inflight_ops;         /* requests in flight in a session */
-	uint64_t inflight_bytes;       /* of their keys and values; 0: any */
+	uint32_t inline_bytes;         /* maximum bytes of a record inside a leaf */
+	uint32_t fanout;               /* maximum number of children of an inner node */
+	uint32_t sessions;             /* maximum number of open sessions */
+	uint32_t inflight_ops;         /* maximum number of requests in flight in a session */
+	uint64_t inflight_bytes;       /* maximum size of their keys and values; 0: unlimited */
 };
 
 /**
- * Open the tree in the pool: recover it, or where pool->is_new begin an empty one. The
- * pool stays the caller's. NB_UNSUPPORTED where the pool was laid out otherwise than
- * is asked for.
+ * Open the tree in the pool: recover it, or begin an empty one if pool->is_new. The caller
+ * still owns the pool. NB_UNSUPPORTED: the pool has another layout than the requested one.
  */
 int
 tree_open(struct tree **out, struct pool *pool, const struct tree_args *args);
 
-/** Frees the memory; all data is in the pool already. */
+/** Free the memory. All data is already in the pool. */
 void
 tree_close(struct tree *tree);
 
-/** `id` < args->sessions, not in use. */
+/** `id`: less than args->sessions, and not in use. */
 int
 tree_session_open(struct tree_session **out, struct tree *tree, uint32_t id);
 int
 tree_session_close(struct tree_session *session);
 
-/** Requests of the session that are in flight. */
+/** The requests of the session that are in flight. */
 struct async *
 tree_async(struct tree_session *session);
 
-/** Of the pool that the session's tree is in. */
+/** The host of the session's pool. */
 const struct nb_host *
 tree_host(const struct tree_session *session);
 
-/** The value is lent until tree_release() and holds reclaimed memory up until then. */
+/**
+ * Lend the value until tree_release(). Until then, the session holds up the reuse of freed
+ * memory.
+ */
 int
 tree_get(struct tree_session *session, struct nb_slice key, struct nb_slice *value);
 void
 tree_release(struct tree_session *session);
 
-/** Of several, whose misses overlap; lent until tree_release(). */
+/** Get several values, with overlapping cache misses. They are lent until tree_release(). */
 int
 tree_multi_get(struct tree_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers);
 
-/** Durable, to the level of pool->flush, when they return. */
+/** When these return, the write is durable to the level of pool->flush. */
 int
 tree_put(struct tree_session *session, struct nb_slice key, struct nb_slice value);
 int
 tree_insert(struct tree_session *session, struct nb_slice key, struct nb_slice value);
-/** Add to a value of 8 bytes, a number; a key that is not there counts as 0. */
+/** Add to a number, a value of 8 bytes. A missing key counts as 0. */
 int
 tree_add(struct tree_session *session, struct nb_slice key, uint64_t operand);
 int
 tree_del(struct tree_session *session, struct nb_slice key);
 
-/** As the verbs of mininb/engine.h. Each leaf is seen at one moment. */
+/** Scan as in mininb/engine.h. A scan sees each leaf as it was at one moment. */
 int
 tree_scan_open(struct tree_session *session, const struct nb_scan_args *args);
 int
@@ -107,15 +109,15 @@ tree_scan_close(struct tree_session *session);
 
 /** Counters of all sessions since open, and of the recovery. Any thread. */
 struct tree_stats {
-	uint64_t recovery_ns;     /* of the last open: from mapped to ready */
-	uint64_t recovered;       /* records found by it */
-	uint64_t repaired;        /* slots that it cleared: what a crash had left half done */
-	uint64_t leaves, records; /* as counted: near what it is while sessions run */
+	uint64_t recovery_ns;     /* duration of the recovery at open */
+	uint64_t recovered;       /* records that the recovery found */
+	uint64_t repaired;        /* slots that it cleared: half-done writes of a crash */
+	uint64_t leaves, records; /* approximate while sessions run */
 	uint64_t inner_nodes, height;
 	uint64_t splits, merges; /* of leaves */
 	uint64_t inner_splits;
-	uint64_t restarts; /* of descents that met a writer, or made room in an inner node */
-	uint64_t lines, fences; /* flushed and ordered */
+	uint64_t restarts;      /* of descents that met a writer or changed an inner node */
+	uint64_t lines, fences; /* flushed lines; fences */
 	uint64_t inserts, updates, deletes;
 	uint64_t pool_bytes, reserved_bytes, blobs, blob_bytes, extents;
 };
@@ -124,10 +126,10 @@ void
 tree_stats(struct tree *tree, struct tree_stats *stats);
 
 /**
- * For tests, with no session in a call: walks the leaves as a recovery would and the
- * inner nodes, and checks that they agree, that leaves are in order, fingerprints
- * right, no key is there twice and no space is used that is not reachable. The number of
- * records, or -1 with the fault in `what`.
+ * For tests, while no session is in a call. Walks the leaves, as a recovery would, and the
+ * inner nodes. Checks that they agree, leaves are in order, fingerprints are right, no key
+ * occurs twice, and all used space is reachable. Returns the number of records, or -1 with
+ * the fault in `what`.
  */
 int64_t
 tree_check(struct tree *tree, char *what, size_t room);

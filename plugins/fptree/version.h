@@ -2,24 +2,24 @@
 #ifndef FPTREE_VERSION_H
 #define FPTREE_VERSION_H
 /**
- * Every node, inner or leaf, has a word that is a lock and a version in one. A
- * writer locks it, changes the node and unlocks it with the next version. A reader
- * takes no lock and writes nothing: see ../common/racy.h. The words
- * are in memory only, so a crash cannot leave one locked.
+ * Every node, inner or leaf, has a word that is both a lock and a version. A writer locks it,
+ * changes the node and unlocks it with the next version. A reader takes no lock and writes
+ * nothing: see ../common/racy.h. The words are in memory only, so a crash cannot leave one
+ * locked.
  *
- * What is read in between may be torn, but never leads astray before it is thrown away:
- * every word is read whole, and whatever a word has ever pointed to stays there until
- * the reader's epoch is over.
+ * A reader may read torn data before it checks the version. Torn data does no harm, because
+ * every word is read whole. Every object that a word has ever pointed to also stays until the
+ * reader's epoch is over.
  */
 #include "../common/racy.h"
 
 enum {
 	VERSION_LOCKED = 1,
-	VERSION_OBSOLETE = 2, /* unlinked: whoever comes here has to begin again */
+	VERSION_OBSOLETE = 2, /* unlinked: a thread that reaches the node begins again */
 	VERSION_STEP = 4
 };
 
-/** The version, once nobody holds the lock. */
+/** Wait until no thread holds the lock, then return the version. */
 static __attribute__((noinline, unused)) uint64_t
 version_wait(const uint64_t *version)
 {
@@ -33,7 +33,7 @@ version_wait(const uint64_t *version)
 	return now;
 }
 
-/** The same, at once if nobody holds it. It may be OBSOLETE. */
+/** Return the version; wait only if a thread holds the lock. It may be OBSOLETE. */
 static inline uint64_t
 version_read(const uint64_t *version)
 {
@@ -45,7 +45,7 @@ version_read(const uint64_t *version)
 	return now;
 }
 
-/** What was read since the version was is what was there then. */
+/** Is the version still `read`? If so, all data read since then is as it was at that moment. */
 static inline bool
 version_holds(const uint64_t *version, uint64_t read)
 {
@@ -57,7 +57,7 @@ version_holds(const uint64_t *version, uint64_t read)
 	return does;
 }
 
-/** Lock it as it was read, unlocked and not obsolete. False: it has changed. */
+/** Lock at version `read`, which is unlocked and not obsolete. False: it has changed. */
 static inline bool
 version_lock(uint64_t *version, uint64_t read)
 {
@@ -70,7 +70,7 @@ version_lock(uint64_t *version, uint64_t read)
 	return true;
 }
 
-/** By the one who locked it. `read` is what it was locked from. */
+/** Unlock, by the thread that locked. `read` is the version before the lock. */
 static inline void
 version_unlock(uint64_t *version, uint64_t read)
 {
