@@ -38,4 +38,4 @@ expect 0 '^ok: shellcheck extra/setup.sh' "$PATH"
 for tool in bash basename dirname chmod mktemp rm sed awk timeout; do
 	ln -s "$(command -v "$tool")" "$dir/bin"
 done
-expect 1 '^FAILED: scripts: there is no git' "$dir/bin"
+expect 1 '^FAILED: scripts: git is missing' "$dir/bin"

@@ -527,7 +527,7 @@ TEST(counter_is_a_sum_of_its_first_additions)
 	judge_counter(1, NB_CRASH_TORN, " instead of ");
 	crash_sight_take(&world.sights[COUNTER], &world.plan, &(struct nb_slice){"ab", 2});
 	judge(CRASH_PROMISE_ORDER);
-	ck_assert_ptr_nonnull(strstr(world.report.text, "has 2 bytes that are no sum"));
+	ck_assert_ptr_nonnull(strstr(world.report.text, "has 2 bytes that are not a sum"));
 }
 
 TEST(counters_go_on_from_what_was_found)

@@ -246,7 +246,7 @@ TEST(log_in_another_directory_is_found_and_not_mixed_up)
 	told("elsewhere/log is the log of another database");
 	other.log_dir = NULL;
 	ck_assert_int_eq(rig_try_open(&other, "."), NB_FAIL);
-	told("there is no log of this database at ./log");
+	told("the log of this database is not at ./log");
 	ck_assert_int_eq(access("log", F_OK), -1);
 	other.log_dir = "nowhere";
 	ck_assert_int_eq(rig_try_open(&other, "second"), NB_FAIL);

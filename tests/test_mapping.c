@@ -62,9 +62,8 @@ TEST(what_is_lost_reads_as_zeros_and_asks_to_stop)
 	/* and the error is not an interruption by the user */
 	ck_assert_int_eq(error_interrupted(), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(),
-		"some/file: was cut short, or cannot be read, while it was in use; what was "
-		"done "
-		"until then was ended in order");
+		"some/file: the file was cut short or became unreadable during its use; "
+		"mininb ended the work in order");
 	mapping_remove(data);
 	ck_assert_str_eq(mapping_lost(), "some/file");
 	ck_assert_int_eq(data[0], 'x');

@@ -133,7 +133,7 @@ open_file(struct nb_db *db, const struct nb_open_args *args)
 	bool is_there = access(path, F_OK) == 0;
 	if (!is_new && !is_there)
 		return db->host->fail(NB_FAIL,
-			"the log of this database is not in %s; set log_dir to the directory of its creation",
+			"the log of this database is not at %s; set log_dir to its directory",
 			path);
 	int rc = NB_OK;
 	if (is_new && is_elsewhere)

@@ -42,7 +42,7 @@ is_partial()
 	start_put
 	truncate -s 1000 keys.bin
 	ends_with 1
-	contains "$stderr" 'mininb: keys.bin: was cut short, or cannot be read, while it was in use'
+	contains "$stderr" 'mininb: keys.bin: the file was cut short or became unreadable during its use'
 	is_partial
 	# the database was closed in order and contains the finished puts
 	mininb 0 keys -c 500k
@@ -56,7 +56,7 @@ is_partial()
 	wait_until grep -qs '[0-9]' out
 	truncate -s 1000 t.trace
 	ends_with 1
-	contains "$stderr" 'mininb: t.trace: was cut short, or cannot be read, while it was in use'
+	contains "$stderr" 'mininb: t.trace: the file was cut short or became unreadable during its use'
 	contains "$output" Partial
 }
 
