@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The way to a change of the structure: a descent that leaves fit what it passes.
+ * The descent before a split or a merge, which prepares the inner nodes that it passes.
  *
- * On the way to a split every full inner node is split, on the way to a merge every
- * sparse one is merged with a neighbour, so that at the bottom the parent has room for
- * what comes. Inner nodes are in memory only: these steps need no order but the
- * versions', and each ends with its locks let go and a new descent. Rejected: to go
- * back up from the leaf, which needs either the locks of the whole way or a second look at
- * each node of it.
+ * Before a split of a leaf, the descent splits every full inner node. Before a merge, it
+ * merges every sparse one with a neighbour. So the parent of the leaf has room for the
+ * change. Inner nodes are in memory only, so these steps need no order except that of the
+ * versions. Each step ends by releasing its locks and beginning a new descent. Rejected: to
+ * go back up from the leaf. That needs either the locks of the whole path or a second look at
+ * each of its nodes.
  */
 #include "descend.h"
 
-/* A node on the way down, and how it was found. */
+/* A node on the path of the descent. */
 struct step {
 	struct inner *node, *parent; /* parent: NULL for the root */
 	uint64_t version, parent_version;
@@ -53,7 +53,7 @@ unlock_step(const struct step *step, bool is_changed)
 		unlock(&step->parent->version, step->parent_version);
 }
 
-/* The old one is locked. */
+/* The old root is locked. */
 static void
 set_root(struct tree *tree, struct inner *root)
 {
@@ -107,7 +107,7 @@ retire_inner(struct tree_session *session, struct inner *node, uint64_t version)
 	__atomic_fetch_sub(&session->tree->inner_nodes, 1, __ATOMIC_RELAXED);
 }
 
-/* The root has one child, a node: make that the root. */
+/* The root's only child is an inner node: make that the root. */
 static void
 drop_root(struct tree_session *session, const struct step *step)
 {
@@ -119,7 +119,7 @@ drop_root(struct tree_session *session, const struct step *step)
 	retire_inner(session, step->node, step->version);
 }
 
-/* Children `i` and `i` + 1 of the locked parent, both locked, become one. */
+/* Merge children `i` and `i` + 1 of the locked parent. Both are locked. */
 static bool
 merge_pair(struct tree_session *session, struct inner *parent, unsigned i, struct inner *left,
 	struct inner *right, uint64_t right_version)
@@ -135,9 +135,9 @@ merge_pair(struct tree_session *session, struct inner *parent, unsigned i, struc
 }
 
 /*
- * The step's node has few children: merge it with the neighbour `by` (-1, 1) if they
- * have few together, a quarter less than a node takes, so that the next split is not near.
- * True: the tree may have changed, begin again.
+ * The step's node is sparse: merge it with the neighbour `by` (-1, 1) if both fit into three
+ * quarters of a node. The spare quarter keeps the next split away. True: the tree may have
+ * changed, begin again.
  */
 static bool
 merge_inner(struct tree_session *session, const struct step *step, int by)
@@ -167,17 +167,17 @@ merge_inner(struct tree_session *session, const struct step *step, int by)
 	right = by > 0 ? other : step->node;
 	is_done = merge_pair(session, step->parent, by > 0 ? step->index : at, left, right,
 		by > 0 ? version : step->version);
-	if (!is_done) { /* no memory; the other neighbour may need none */
+	if (!is_done) { /* out of memory; the other neighbour may need none */
 		version_unlock_unchanged(&other->version, version);
 		unlock_step(step, false);
 		return false;
 	}
 	version_unlock(&left->version, by > 0 ? step->version : version);
 	version_unlock(&step->parent->version, step->parent_version);
-	return true; /* the right one's lock went with it */
+	return true; /* merge_pair() has released the right node's lock */
 }
 
-/* Make the node fit for a split below it. 0: it is; 1: begin again; NB_FAIL. */
+/* Split the node if it is full. 0: it has room; 1: begin again; NB_FAIL. */
 static int
 prepare_split(struct tree_session *session, const struct step *step)
 {
@@ -220,7 +220,7 @@ prepare_merge(struct tree_session *session, const struct step *step)
 
 typedef int (*prepare_fn)(struct tree_session *session, const struct step *step);
 
-/* One try: 0 arrived; 1 begin again; NB_FAIL. */
+/* One attempt. 0: arrived; 1: begin again; NB_FAIL. */
 static int
 approach_once(struct tree_session *session, const struct key *key, prepare_fn prepare,
 	struct approach *approach)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What must hold of a tree that nobody is changing, looked at in the pool and in
- * memory alike. Written for tests, from the definitions and not from the code that
- * keeps them: it walks all, compares all, and is slow.
+ * The consistency check of a tree that no thread is changing, in the pool and in memory. It
+ * is for tests. It follows the definitions, not the code that maintains them. It visits and
+ * compares everything, so it is slow.
  */
 #include "descend.h"
 
@@ -15,10 +15,10 @@ struct check {
 	char *what;
 	size_t room;
 	bool is_broken;
-	uint64_t expected; /* offset of the leaf that the chain says comes next */
+	uint64_t expected; /* offset of the next leaf in the chain */
 	uint64_t leaves, blobs, nodes;
 	int64_t records;
-	struct record *seen; /* of one leaf */
+	struct record *seen; /* records of one leaf */
 	uint8_t *linear;
 };
 
@@ -35,7 +35,7 @@ broken(struct check *check, const char *fmt, ...)
 	va_end(args);
 }
 
-/* A separator as a key. `room` takes 8 bytes. */
+/* Convert a separator to a key. `room` takes 8 bytes. */
 static struct key
 key_of_separator(const struct separator *separator, uint8_t *room)
 {
@@ -150,7 +150,7 @@ check_node(struct check *check, const struct inner *node, const struct key *low,
 	}
 }
 
-/* What only waits for an epoch to be over is in use by nobody. */
+/* Free the objects that only wait for an epoch to end: no session uses them. */
 static void
 release_retired(struct tree *tree)
 {
@@ -165,7 +165,8 @@ release_retired(struct tree *tree)
 	}
 	if (is_any_open || tree->sessions_max == 0)
 		return;
-	slot = epoch_open(tree->epochs, 0, tree->cache); /* what sessions have left behind */
+	slot = epoch_open(
+		tree->epochs, 0, tree->cache); /* it frees what closed sessions left */
 	if (slot != NULL)
 		epoch_close(slot, tree->cache);
 }

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Extents and where they are.
+ * Extents and the map of their positions.
  *
- * Crash safety. libpmemobj allocates an object whole or not at all, and runs our
- * constructor, which makes the header last, before the object can be found. So each
- * extent that an open finds has its header. That is all that an extent says for good:
- * a crash between its allocation and the first use of a piece leaves an extent in
- * which nothing is reachable, which the open finds and gives back. A crash while one
- * is given back leaves it or takes it, and nothing reachable was in it.
+ * Crash safety. libpmemobj allocates an object whole or not at all. It runs our constructor,
+ * which makes the header durable, before the object can be found. So each extent that an open
+ * finds has its header, its only durable information. A crash between the allocation and the
+ * first use of a piece leaves an extent without reachable pieces. The open finds it and gives
+ * it back. A crash while an extent is given back leaves it or removes it; nothing in it was
+ * reachable.
  *
- * The map. Memory is divided into places of 32 KiB, fewer bytes than an extent
- * has, so at most one extent begins in a place and at most one other reaches into
- * it from before: two pointers a place answer for any offset, and a place that was
- * never used is never touched, so the map of a large pool costs addresses only. A
- * search in a sorted array would need a lock, or a copy for each extent that is added.
+ * The map. The pool is divided into places of 32 KiB, which is less than an extent has. So at
+ * most one extent begins in a place, and at most one other reaches into it from before. Two
+ * pointers a place answer for any offset. A place that was never used is never touched, so
+ * the map of a large pool costs only addresses. A search in a sorted array would need a lock,
+ * or a copy for each new extent.
  *
- * libpmemobj cuts what is smaller than a chunk (256 KiB) from runs of some MiB, one for
- * each of its own sizes and arenas: a pool of 128 MiB with blobs of 32 KiB to 256 KiB
- * was full when 22 MiB of it were taken. So there is one size for all of them here, a
- * unit of 4 KiB that an object takes several of.
+ * libpmemobj allocates objects smaller than a chunk (256 KiB) from runs of some MiB, one for
+ * each of its size classes and arenas. With these classes, a pool of 128 MiB with blobs of 32
+ * KiB to 256 KiB was full when 22 MiB of it were used. So this engine has one class for all
+ * sizes: units of 4 KiB, several for an object.
  */
 #include "extent.h"
 
@@ -29,19 +29,19 @@
 
 enum {
 	PLACE_SHIFT = 15,
-	OBJECT_HEADER = 16, /* libpmemobj's own */
+	OBJECT_HEADER = 16, /* header of libpmemobj */
 	SMALLEST_BYTES = (64 << 10) - OBJECT_HEADER,
-	CHUNK_BYTES = (256 << 10) - OBJECT_HEADER, /* most that fits into one */
+	CHUNK_BYTES = (256 << 10) - OBJECT_HEADER, /* maximum size within a chunk */
 	ALIGN = 16,
 	WORD_BITS = 64
 };
 
 struct extent_place {
-	struct extent *begins;  /* here */
-	struct extent *reaches; /* into it, from before */
+	struct extent *begins;  /* the extent that begins here */
+	struct extent *reaches; /* the extent that reaches into it from before */
 };
 
-/* At the beginning of the object. Part of the layout. */
+/* The beginning of the object. Part of the layout. */
 struct header {
 	uint64_t kind;
 	uint64_t piece_bytes;
@@ -52,7 +52,7 @@ struct construction {
 	struct header header;
 };
 
-/* Of libpmemobj; its own have low numbers. A run of it is a MiB. */
+/* The number of an allocation class; libpmemobj's own have low numbers. A run of it is a MiB. */
 enum { CLASS = 200 };
 #define CLASS_NAME "heap.alloc_class.200.desc"
 
@@ -63,7 +63,7 @@ static const struct pobj_alloc_class_desc units = {
 	.class_id = CLASS,
 };
 
-/* EEXIST: this pool has had a heap before. Without it libpmemobj does as it likes. */
+/* EEXIST: an earlier extents_open() on this pool has set the class. 0: libpmemobj chooses one. */
 static uint64_t
 class_flag(PMEMobjpool *obj)
 {
@@ -114,7 +114,7 @@ point(struct extent **at, struct extent *to)
 	__atomic_store_n(at, to, __ATOMIC_RELEASE);
 }
 
-/* Others may be looking. `to`: the extent, or NULL to take it off the map. */
+/* Other threads may be reading the map. `to`: the extent, or NULL to remove it from the map. */
 static void
 put_on_map(struct extents *extents, const struct extent *extent, struct extent *to)
 {
@@ -126,7 +126,10 @@ put_on_map(struct extents *extents, const struct extent *extent, struct extent *
 	point(&extents->places[first].begins, to);
 }
 
-/* False: it lies beyond the pool's reservation, on another, or holds nothing. */
+/*
+ * False: the extent lies outside the pool's reservation or on another extent, or has no
+ * pieces.
+ */
 static bool
 add(struct extents *extents, struct extent *extent)
 {
@@ -185,7 +188,7 @@ construct(PMEMobjpool *obj, void *at, void *to)
 	return construction->pm.error;
 }
 
-/* Where there is no room for another run, a chunk of its own. */
+/* If the pool has no room for another run, allocate the object as a chunk of its own. */
 static bool
 object_try(const struct extents *extents, PMEMoid *object, enum extent_kind kind, size_t size,
 	pmemobj_constr constructor, void *to)
@@ -218,7 +221,7 @@ object_new(const struct extents *extents, PMEMoid *object, enum extent_kind kind
 	}
 }
 
-/* Why libpmemobj did not allocate: from errno and its own text. */
+/* Report why libpmemobj did not allocate, from errno and libpmemobj's own text. */
 static void
 tell_why(const struct pool *pool, size_t bytes)
 {
@@ -230,7 +233,7 @@ tell_why(const struct pool *pool, size_t bytes)
 		pool->host->fail(NB_FAIL, "pmemobj_alloc of %zu bytes in %s: %s", bytes,
 			pool->directory, text);
 	else if (growth_error != 0 ||
-		strstr(text, "new part") != NULL) /* the pool may grow, but has not */
+		strstr(text, "new part") != NULL) /* the pool could not grow */
 		pool->host->fail(NB_FAIL,
 			"the file system has no room for another file of the pool in %s (%s)",
 			pool->directory, text);
@@ -240,7 +243,7 @@ tell_why(const struct pool *pool, size_t bytes)
 			pool->directory, (unsigned long long)(pool->reserved_bytes >> 20));
 }
 
-/* What is asked for, then half of it, and so on while there is no room. */
+/* Try `bytes`, then half of it, and so on while the pool has no room. */
 static bool
 allocate(struct extents *extents, PMEMoid *object, struct construction *construction,
 	size_t bytes)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of the engine `fptree`: its options, and each verb handed on. The pool that
- * it lives in is pool.c's, everything else the tree's: tree.h.
+ * The table of the engine `fptree`: its options and its verbs. pool.c manages the pool; the
+ * verbs call the functions of tree.h.
  *
- * A session is the tree's own, under the name that the host knows, so that a verb costs
- * no more than the jump into it. Every write has reached what the durability asks for
- * when it returns: nothing is put off, and there is nothing to settle but at `process`,
- * where no line is flushed.
+ * A session is the tree's own session, cast to the host's type, so a verb costs only one more
+ * jump. When a write returns, it has reached the requested durability. Nothing is postponed.
+ * So flush has work only at `process`, where no line is flushed.
  */
 #include <mininb/engine.h>
 
@@ -17,7 +16,10 @@
 #include "pool.h"
 #include "tree.h"
 
-/* Lengths are kept in 32 bits. The limits are ours: a blob is one allocation. */
+/*
+ * The plugin stores lengths in 32 bits. The limits are its own, because a blob is one
+ * allocation.
+ */
 #define KEY_SIZE_MAX (1ull << 20)
 #define VALUE_SIZE_MAX (1ull << 30)
 
@@ -27,7 +29,7 @@ struct nb_db {
 	struct tree *tree;
 };
 
-enum { INLINE_MIN = 16 }; /* less is no record */
+enum { INLINE_MIN = 16 }; /* a record of LEAF_WORDS */
 
 /* In the order of the table. */
 enum { POOL_SIZE, LEAF_SLOTS, FANOUT, INLINE_BYTES };
@@ -44,7 +46,7 @@ static const struct nb_option options[] = {
 	NB_OPTION_END,
 };
 
-/* libpmemobj tells whether it is new enough, not what it is. */
+/* libpmemobj reports whether it is new enough, but not its version. */
 static const char *
 version(void)
 {
@@ -177,7 +179,10 @@ del(struct nb_session *session, struct nb_slice key)
 	return tree_del(own(session), key);
 }
 
-/* One after the other, each durable by itself: there is no log that could undo the first. */
+/*
+ * The writes run one after the other, each durable by itself. Without a log, the engine could
+ * not undo the first one.
+ */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -222,7 +227,7 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 	return tree_add(own(session), key, operand);
 }
 
-/* --- several in flight --- */
+/* --- requests in flight --- */
 
 static const struct nb_engine engine;
 
@@ -237,13 +242,13 @@ static int
 reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
 	uint64_t timeout_ns)
 {
-	(void)timeout_ns; /* nothing is waited for */
+	(void)timeout_ns; /* reap never waits */
 	return async_reap(tree_async(own(session)), &engine, session, out, room, count);
 }
 
-/* --- the whole --- */
+/* --- the database as a whole --- */
 
-/* Both levels: no work is put off. */
+/* The same for both values of `upto`, because no work is postponed. */
 static int
 flush(struct nb_db *db, uint32_t upto)
 {
@@ -251,14 +256,14 @@ flush(struct nb_db *db, uint32_t upto)
 	return pool_sync(db->pool);
 }
 
-/* An open walks the leaves whatever was done before. */
+/* An open always walks all leaves, so a checkpoint only syncs. */
 static int
 checkpoint(struct nb_db *db)
 {
 	return pool_sync(db->pool);
 }
 
-/* Those of the tree, in the order of the table in the README. */
+/* The tree's counters, in the order of the table in the README. */
 static const struct {
 	const char *name, *unit;
 	size_t offset;

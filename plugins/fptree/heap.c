@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The space within a pool, handed out by size.
+ * The space within a pool, allocated by size.
  *
- * Each size has a bin: the extents of that size that have something free, under a
- * lock. A session takes from a bin a batch at a time and gives a batch back when it
- * holds two, so that the usual call is a pop or a push on a list of its own. What is
- * free in a bin is a bit of its extent: a fresh extent needs no list to be filled,
- * giving back needs no memory, and the bits are those that an open has marked.
+ * Each size has a bin with a lock: the extents of that size that have free pieces. A session
+ * takes a batch of pieces from a bin at a time. It gives a batch back when it holds two. So
+ * an allocation usually is a pop from the session's own list, and a free is a push. A free
+ * piece in a bin is a bit of its extent. So a new extent has no list to fill, and giving
+ * pieces back needs no memory. The bits are those that an open has marked.
  *
- * Sizes of blobs go by 16 bytes up to 256, then by an eighth of the power of two below
- * them: at most an eighth is lost to rounding. Steps of a half lose up to a third.
+ * Sizes of blobs go in steps of 16 bytes up to 256, then in steps of an eighth of the power
+ * of two below. So rounding wastes at most an eighth. Steps of a half would waste up to a
+ * third.
  *
- * Crash safety: nothing is written to the pool here but by libpmemobj, whose
- * allocations are whole or absent (extent.c says more). All that a crash can leave is
- * space which is allocated and unreachable: free by not being marked, and given
- * back where it is an extent of its own, or a huge blob. What is freed may be used
- * again at once, since the caller has unlinked it durably.
+ * Crash safety: only libpmemobj writes to the pool here. Its allocations are whole or absent
+ * (see extent.c). A crash can only leave space that is allocated and unreachable. The next
+ * open does not mark this space, so it is free. An extent without marked pieces and an
+ * unmarked huge blob go back to libpmemobj. A freed object may be used again at once, because
+ * the caller has durably unlinked it.
  *
- * Locks: that of a bin, then that of the extents or libpmemobj's own. The lock of the
- * caches is taken alone.
+ * Lock order: a bin's lock, then that of the extents or libpmemobj's own. A thread that takes
+ * the lock of the caches holds no other.
  */
 #include "heap.h"
 
@@ -30,24 +31,24 @@
 #include "extent.h"
 
 enum {
-	FINE_MAX = 256, /* blobs up to here go by FINE_STEP */
+	FINE_MAX = 256, /* blobs up to this size go by FINE_STEP */
 	FINE_STEP = 16,
 	FINE_CLASSES = FINE_MAX / FINE_STEP,
-	STEPS = 8,                          /* from one power of two to the next */
+	STEPS = 8,                          /* classes from one power of two to the next */
 	CLASSES = FINE_CLASSES + 7 * STEPS, /* 256 to HEAP_BLOB_MAX is 7 doublings */
-	LEAVES = CLASSES,                   /* the bin of the leaves; the others are of blobs */
+	LEAVES = CLASSES, /* the bin of the leaves; the others are for blobs */
 	BINS,
 
 	BLOB_BATCH = 32,
 	LEAF_BATCH = 16,
-	BATCH_BYTES = 128 << 10, /* so that no cache hoards large ones */
+	BATCH_BYTES = 128 << 10, /* limits the size of a session's lists */
 
-	SMALL_POOL = 64 << 20, /* bytes; below, extents are small too */
-	LEAVES_MIN = 8,        /* of an extent, in any pool */
-	OBJECT_HEADER = 16     /* that libpmemobj has in each of its chunks' worth */
+	SMALL_POOL = 64 << 20, /* bytes; a smaller pool has smaller extents */
+	LEAVES_MIN = 8,        /* minimum for an extent, in any pool */
+	OBJECT_HEADER = 16     /* of libpmemobj, in each object */
 };
 
-/* The sizes of extents; libpmemobj's chunks have 256 KiB. */
+/* The sizes of extents. A chunk of libpmemobj has 256 KiB. */
 enum {
 	CHUNK_BYTES = 256 << 10,
 	LEAVES_BYTES = 512 << 10,
@@ -57,14 +58,14 @@ enum {
 
 struct bin {
 	pthread_mutex_t lock;
-	struct extent *first, *last; /* extents with something free */
+	struct extent *first, *last; /* extents with free pieces */
 	enum extent_kind kind;
 	uint32_t piece_bytes;
 	uint32_t batch;
 	size_t extent_bytes;
 } __attribute__((aligned(128)));
 
-/* What is handed out; each number grows and shrinks modulo 2^64. */
+/* Allocated objects. Each number may wrap around below 0, modulo 2^64. */
 struct tally {
 	uint64_t leaves, blobs, blob_bytes;
 };
@@ -75,13 +76,13 @@ struct stock {
 };
 
 struct heap_cache {
-	struct tally tally; /* of this session; it may free what others have made */
+	struct tally tally; /* of this session; it may free objects of other sessions */
 	struct heap *heap;
 	struct heap_cache *next, **self; /* in the list of the heap */
 	struct stock stocks[BINS];
 } __attribute__((aligned(128)));
 
-/* A huge blob that an open has found. */
+/* A huge blob that the open has found. */
 struct huge {
 	PMEMoid object;
 	bool is_marked;
@@ -94,12 +95,12 @@ struct heap {
 	struct huge *huge; /* by offset; until heap_recovered() */
 	size_t huge_count, huge_room;
 	uint64_t bytes, leaf_room, allocations; /* atomic */
-	pthread_mutex_t lock;                   /* of the caches' list and what follows */
+	pthread_mutex_t lock;                   /* protects the list of caches and `tally` */
 	struct heap_cache *caches;
-	struct tally tally; /* what the open has found, and of caches that are gone */
+	struct tally tally; /* objects found at open, and tallies of deleted caches */
 };
 
-/* Of a blob of 1..HEAP_BLOB_MAX bytes. */
+/* The class of a blob of 1..HEAP_BLOB_MAX bytes. */
 static unsigned
 class_of(size_t size)
 {
@@ -399,7 +400,7 @@ heap_cache_new(struct heap *heap)
 	return cache;
 }
 
-/* The stock is empty: fill it with a batch, so that the lowest offset is popped first. */
+/* Fill the empty stock with a batch, in descending order: the lowest offset is popped first. */
 static bool
 stock_fill(struct heap *heap, struct stock *stock, unsigned index)
 {
@@ -431,7 +432,7 @@ stock_fill(struct heap *heap, struct stock *stock, unsigned index)
 	return count > 0;
 }
 
-/* The `count` that came first go back; the others have just been used. */
+/* Give the oldest `count` pieces back; the others were used more recently. */
 static void
 stock_return(struct heap *heap, struct stock *stock, unsigned index, uint32_t count)
 {
@@ -471,7 +472,7 @@ give(struct heap_cache *cache, unsigned index, uint64_t offset)
 	stock->at[stock->count++] = offset;
 }
 
-/* Written by the session alone, read by whoever asks for stats. */
+/* Change a counter that only its session writes and any thread may read. */
 static void
 tell(uint64_t *counter, uint64_t change)
 {
@@ -582,7 +583,7 @@ heap_blob_free(struct heap_cache *cache, uint64_t offset)
 	give(cache, extent->user_u32, offset);
 }
 
-/* One session's release may have been counted, and another's taking not yet. */
+/* A free in one session may already be counted, but the allocation in another not yet. */
 static uint64_t
 at_least_none(uint64_t sum)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Changes of one inner node. Every store is one that a reader without a lock may
- * meet, so it is of a whole word, and the count changes after what it makes reachable: a
- * reader then follows nothing but what once was a child, and the version tells it.
+ * Changes to one inner node. A reader without a lock may see every store, so each store
+ * writes a whole word. The count is stored after the child that it makes reachable. So a
+ * reader only follows pointers that once were children. The version then shows it that the
+ * node has changed.
  */
 #include "inner.h"
 
@@ -36,7 +37,7 @@ inner_store_open(struct inner_store *store, const struct inner_shape *shape)
 		return false;
 	slab_cache_open(&store->cache, store->slab);
 	pthread_mutex_init(&store->lock, NULL);
-	store->node_bytes = (size + 63) / 64 * 64; /* so that the slab aligns them */
+	store->node_bytes = (size + 63) / 64 * 64; /* the slab then aligns them */
 	return true;
 }
 

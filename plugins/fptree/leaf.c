@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Slots of the two formats, written and read. What a torn slot looks like, and
- * why none is taken for a record, is in leaf.h.
+ * Reading and writing slots of the two formats. leaf.h describes how a torn slot looks and
+ * why it is never taken for a record.
  *
- * A struct record is read in one piece at the price of a copy where its bytes are not;
- * searches, which cannot afford that, compare in place (verbs.c).
+ * A struct record has key and value in contiguous bytes. This needs a copy if they are not
+ * contiguous in the slot. Searches cannot afford the copy; they compare in place (verbs.c).
  */
 #include "leaf.h"
 
@@ -20,7 +20,7 @@ layout_set(struct layout *layout, const struct pool_layout *pool)
 	};
 	uint32_t lines = pool->slot_bytes / PM_LINE;
 	bool is_words = layout->format == LEAF_WORDS;
-	/* In LEAF_WORDS the next leaf's offset takes the place of slot 0. */
+	/* In LEAF_WORDS, the offset of the next leaf takes the place of slot 0. */
 	uint32_t bytes = is_words ? (layout->slots + 1) * layout->slot_bytes
 				  : PM_LINE + layout->slots * layout->slot_bytes;
 
@@ -74,7 +74,7 @@ cell_is_whole(const char *cell, uint64_t header)
 	return true;
 }
 
-/* One that none of the further lines carries. There are more of them than lines. */
+/* A generation that no further line of the cell carries. More generations exist than lines. */
 static uint16_t
 fresh_generation(const char *cell, unsigned lines)
 {

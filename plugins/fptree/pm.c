@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which instruction writes a line back, and the ways that are none. clwb leaves
- * the line in the cache where the processor honours that, clflushopt drops it, and
- * clflush waits for itself; a process can tell them by cpuid alone.
+ * The choice of the instruction that writes a line back, and the flushes by libpmem and
+ * msync(2). clwb leaves the line in the cache if the processor supports that; clflushopt
+ * drops it. clflush also waits for its own completion. cpuid alone shows which of them the
+ * processor has.
  */
 #include "pm.h"
 
@@ -47,8 +48,8 @@ write_ranges(struct pm *pm)
 }
 
 /*
- * An msync(2) takes a page at least, and some hundred microseconds: what is near the last
- * range joins it, so that a new leaf is one call and not one for each line.
+ * An msync(2) writes a page at least and takes some hundred microseconds. So a range near the
+ * last one is joined to it: a new leaf then needs one call, not one for each line.
  */
 static void
 add_range(struct pm *pm, uintptr_t begin, uintptr_t end)
