@@ -18,7 +18,7 @@
 enum {
 	HISTOGRAM_SUB_BITS = 11, /* 2048 >= 2 * 10^3: 3 digits */
 	HISTOGRAM_HALF = 1 << (HISTOGRAM_SUB_BITS - 1),
-	HISTOGRAM_BUCKETS = 33 * HISTOGRAM_HALF, /* up to 2^42 ns, the next above an hour */
+	HISTOGRAM_BUCKETS = 33 * HISTOGRAM_HALF, /* 2^42 ns: the power of two above an hour */
 	HISTOGRAM_BOUNDS = 179,                  /* number of nb_histogram_bound() values */
 	HISTOGRAM_ALIGN = 128,                   /* the CPU prefetches cache lines in pairs */
 };

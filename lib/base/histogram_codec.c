@@ -172,9 +172,10 @@ encode_payload(unsigned char *to, const struct nb_histogram *histogram)
 }
 
 /**
- * The most that encode_payload() writes: each count may follow a run of empty buckets. Of a usual
- * histogram it is a few KiB. The room of the worst case, 300 KiB, comes from the kernel each time,
- * or is a hole in the heap that a series of encoded histograms grows around.
+ * Upper limit of the bytes that encode_payload() writes: each count may follow a run of empty
+ * buckets. For a typical histogram it is a few KiB. Rejected: the limit for all histograms, 300
+ * KiB. malloc() gets a block of that size from the kernel each time, or the block leaves a hole
+ * in the heap between the encoded texts.
  */
 static size_t
 payload_room(const struct nb_histogram *histogram)

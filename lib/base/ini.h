@@ -6,8 +6,8 @@
  *
  * Blanks around a name, a key and a value are not part of it. A line whose first character
  * after blanks is '#' or ';' is a comment. Elsewhere these two are ordinary characters, because
- * a value may contain them. A value may be empty. It does not support escapes, quotes or
- * continuation lines. base/lines.h describes the rest.
+ * a value may contain them. A value may be empty. Escapes, quotes and continuation lines do not
+ * exist. base/lines.h describes the rest.
  */
 #include <mininb/mininb.h>
 

@@ -279,7 +279,8 @@ swap(double *a, double *b)
 }
 
 /**
- * Hoare's selection: moves the nth smallest value to its place and no greater one before it.
+ * Hoare's selection. Afterwards the nth smallest value is at its place, and no value before it
+ * is greater.
  */
 static double
 select_nth(double *values, size_t count, size_t nth)

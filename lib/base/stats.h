@@ -71,7 +71,7 @@ struct stats_ratio {
 /**
  * Ratio of two samples. All values are above 0; each count is at least 1. `confidence` is the
  * wanted confidence of the interval. With too few values, the interval is the widest possible
- * one and has less.
+ * one and its confidence is lower.
  */
 NB_MUST_CHECK int
 stats_ratio(struct stats_ratio *out, const double *first, size_t first_count,

@@ -38,7 +38,7 @@
 enum {
 	COUNTED_S = 10,  /* limit for counting; after it the timer kills the process */
 	WINDOW_OPS = 32, /* limit for the operations during which stops are counted */
-	SETTLE_OPS = 256 /* interval of settles, if there is one session */
+	SETTLE_OPS = 256 /* operations between settles, if there is one session */
 };
 
 struct writer {
@@ -48,7 +48,7 @@ struct writer {
 	struct nb_session *session;
 	struct nb_db *db; /* if there is one session; else NULL */
 	uint32_t id;
-	uint64_t begin, end; /* the first operation, and the end */
+	uint64_t begin, end; /* operations begin .. end-1 */
 	uint64_t fatal;      /* set_end() is called before this operation */
 	recorder_point_fn point;
 	pthread_t thread;

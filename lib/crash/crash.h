@@ -361,8 +361,8 @@ crash_step_out(const struct crash_progress *board);
 /**
  * The parent waits for the child at its place, counts, and kills it with SIGKILL. Returns
  * the result of process_await(), and leaves a late or stopped child running. *is_counted:
- * the child ended by the count, or well before it. Otherwise its own timer ended it, or it
- * was not traced.
+ * the count killed the child, or the child exited before. Otherwise a signal, such as that
+ * of its own timer, killed it, or it was not traced.
  */
 int
 crash_step_await(pid_t pid, int *status, struct crash_progress *board, uint64_t timeout_ns,

@@ -182,7 +182,7 @@ see_whether_it_hangs(
 {
 	uint64_t begin = clock_monotonic(), before = progress_of(kills, board);
 	if (__atomic_load_n(&board->is_closing, __ATOMIC_ACQUIRE) != 0)
-		before--; /* do not count is_closing: the timer ends the close */
+		before--; /* do not wait for progress: the timer ends the close */
 	while (progress_of(kills, board) == before &&
 		__atomic_load_n(&board->meeting, __ATOMIC_ACQUIRE) != CRASH_MEETS) {
 		int how = process_await(pid, status, LOOK_NS);
@@ -196,8 +196,8 @@ see_whether_it_hangs(
 }
 
 /**
- * Wait until the process was killed. Kills it after ROUND_NS, or after its open if that
- * takes longer. *hangs: it made no progress. NB_ERR_INTERRUPTED: stop.
+ * Wait until the process was killed. Kills it after ROUND_NS, or after its open if the open
+ * takes longer and is not the place of the kill. *hangs: it made no progress. NB_ERR_INTERRUPTED: stop.
  */
 static int
 await_kill(
@@ -265,7 +265,7 @@ static pid_t
 start_writer(struct kills *kills, const struct aim *aim)
 {
 	struct crash_progress *board = kills->board;
-	/* A writer that is not killed in its close continues until it is killed. */
+	/* A writer that should not reach its close continues until it is killed. */
 	bool closes = aim->end.where == CRASH_IN_CLOSE || aim->end.where == CRASH_NEVER;
 	uint64_t ops = closes ? aim->end.ops / kills->plan.sessions + 1 : OPS_MAX;
 	crash_progress_begin(board, &kills->state);

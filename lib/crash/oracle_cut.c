@@ -195,7 +195,7 @@ agree_on_cuts(struct oracle_judge *judge, uint32_t key)
 {
 	const struct oracle_places *places = &judge->places[key];
 	bool counts_alone = is_loose(judge, places);
-	/* the usual limit is below it */
+	/* the usual rule applies to cuts below it */
 	uint64_t most = counts_alone ? judge->acked : judge->begun + 1;
 	uint64_t next = judge->start; /* places overlap at a batch, and a key counts once */
 	bool is_late = false;

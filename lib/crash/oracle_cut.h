@@ -46,7 +46,7 @@ struct oracle_judge {
 	struct oracle_places *places; /* of each key */
 	uint64_t *changes;            /* changes of the number of keys that agree on a cut */
 	uint64_t cut;                 /* UINT64_MAX: none */
-	uint64_t sure;                /* operations below it are certainly present */
+	uint64_t sure;                /* operation sure - 1 is certainly present; 0: unknown */
 	uint64_t lost, holes;
 	uint64_t older_lost; /* keys that lost their value of before the round */
 	char lost_text[CRASH_TEXT_SIZE], hole_text[CRASH_TEXT_SIZE];

@@ -76,7 +76,7 @@ struct record_log {
 	uint32_t is_blind;     /* atomic: a change could not be recorded */
 	/*
 	 * mappings are too large to compare before each call: changes are found only at
-	 * syncs and points
+	 * syncs and points, and so recorded after later calls
 	 */
 	uint32_t is_coarse;
 	uint32_t spare_u32;

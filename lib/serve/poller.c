@@ -10,7 +10,7 @@
  * waits of REAP_NS for the engine, because one call cannot wait for both.
  *
  * A transport with its own event queues (transport_ofi.c) has one file in the epoll, with
- * the thread as its data. It finds the connections itself.
+ * the thread as its data. The transport itself finds the connections that have events.
  *
  * When the server pauses for an errand on the whole database, a thread returns from
  * thread_serve() with its session open and is called again later; its connections stay.

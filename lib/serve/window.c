@@ -85,7 +85,7 @@ put_instead(struct window *window, const struct window_op *op)
 	return engine->put(window->session, op->key, value);
 }
 
-/** Execute with exclusive access. The thread is inside the gate. */
+/** Execute with exclusive access. The thread is inside the gate, and leaves it meanwhile. */
 static int
 do_alone(struct window *window, const struct window_op *op)
 {

@@ -45,7 +45,7 @@
 #define YCSB_ITEMS 10000000001.0
 #define YCSB_ZETA 26.46902820178302
 
-enum { YCSB_AGAIN = 256 }; /* further draws of one operation */
+enum { YCSB_AGAIN = 256 }; /* limit for further draws of one operation */
 
 /** 63 random bits as a number in [0, 1], dense near 0. */
 static inline double
@@ -566,8 +566,8 @@ void
 dist_draw_more(
 	const struct dist *dist, uint64_t *random, uint64_t i, uint32_t count, uint64_t *out)
 {
-	uint64_t state = *random,
-		 n = dist->n; /* in registers, because writes to `out` could change memory */
+	/* Copies, because for the compiler a write to `out` may change *random and *dist. */
+	uint64_t state = *random, n = dist->n;
 	uint64_t states[AHEAD], step = words_of(dist) * UINT64_C(0x9e3779b97f4a7c15);
 	bool is_uniform = dist->kind == NB_DIST_UNIFORM;
 	for (uint32_t j = 0; j < count && is_uniform; j++)

@@ -186,7 +186,7 @@ check_size(const char *what, uint64_t size, uint64_t most)
 		most);
 }
 
-/** Why an operation cannot be passed on; NB_OK if it can. */
+/** Check that an operation can be passed on. NB_OK, or a failure with the reason. */
 static int
 check_op(const struct feed *feed, const struct trace_op *op, const struct item *item)
 {

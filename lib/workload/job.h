@@ -79,7 +79,7 @@ job_value_text(char **out, const struct job_key *key, const void *object);
 NB_MUST_CHECK int
 job_check_ranges(const struct nb_job *job, const struct nb_group *group, uint32_t threads);
 
-/** The group whose records `group` visits again; NULL: it draws records, or none exists. */
+/** The group whose puts `group` visits again; NULL: it draws records, or names no group. */
 const struct nb_group *
 job_again_of(const struct nb_job *job, const struct nb_group *group);
 

@@ -11,8 +11,8 @@
  *
  * A run takes one pass, on a small sample if the keys do not fit. A run of an engine that does
  * nothing takes only 40 ns for each key, and eight passes took three times as long. Hash
- * collisions are an error: for 10^8 keys, one occurs with the probability 3 in 10^4 (n^2 /
- * 2^65).
+ * collisions make the count wrong: for 10^8 keys, one occurs with the probability 3 in 10^4
+ * (n^2 / 2^65).
  */
 #include "workload/keys.h"
 

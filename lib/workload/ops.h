@@ -107,7 +107,7 @@ struct ops_maker {
 	uint32_t block;   /* number of records that ends a block: see ops.c */
 	uint32_t at;      /* operations of the stratum made so far */
 	uint64_t first;   /* first operation of the stratum */
-	uint64_t until;   /* end of the operations, if records are not drawn */
+	uint64_t until;   /* end of the operations to make, if records are not drawn */
 	struct dist dist; /* for the number of records at the stratum */
 	struct dist space_dist;
 	uint64_t low, space_low; /* begin of the stratum's slices */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The common data of a group's operations: the mix, the distributions of records and sizes, the
- * numbers of new records, versions, and the digest of the stream.
+ * numbers of new records, the versions, and the digest of the stream.
  *
  * The mix is exact in strata: floor(n * W(k) / W) of the first n operations are of kinds up to
  * k, where W(k) is the sum of their weights. A stratum contains the difference between its ends,

@@ -50,7 +50,7 @@ fill_slots(struct tao_alias *alias, double *shares, uint32_t *light, uint32_t *h
 		if (shares[large] < 1)
 			light[lights++] = heavy[--heavies];
 	}
-	/* The other shares are 1, apart from rounding: they always draw `own`. */
+	/* The remaining shares are 1, apart from rounding: they always draw `own`. */
 }
 
 /**

@@ -15,8 +15,8 @@
  * of the program are not operations. A line that begins with one of the verbs is an operation
  * or damaged.
  *
- * A value may contain every printable character, also ' ', '=' and ']'. So a value ends at "
- * <name>=" with the name of the first field and another number, or at the last ']' of the line.
+ * A value may contain every printable character, also ' ', '=' and ']'. So a value ends at
+ * " <name>=" with the name of the first field and another number, or at the last ']' of the line.
  * YCSB's own values never contain that: RandomByteIterator.java generates lower-case letters
  * only in every third byte, so never " field" in a row. Rejected: splitting at blanks, which is
  * wrong for most values.

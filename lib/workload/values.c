@@ -11,7 +11,7 @@
  * without seed and ratio. A shorter value is the beginning of the key's hash and of a second
  * hash.
  *
- * Versions have 48 bits. Below 2^32 the layout is as above. For larger versions, the first word
+ * Versions have 48 bits. Below 2^32 the layout is as above. From 2^32 on, the first word
  * of the body is the upper 16 bits of the version, xor a hash of the key's hash. Another word
  * looks like that in one value of 2^48. The checksum of both layouts includes the version.
  * Values of less than 24 bytes do not have that word; they reuse versions 1..2^32-1. So do

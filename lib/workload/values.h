@@ -20,7 +20,7 @@ struct value_spec {
 	size_t random_size; /* incompressible bytes after the header */
 	bool begins_filled; /* the first word after the header is filler */
 	uint64_t seed;
-	uint64_t sum;        /* checksum of a body with mark 0 */
+	uint64_t sum;        /* weighted sum of a body with mark 0 */
 	uint64_t sum_factor; /* increment of the sum per unit of the mark */
 	uint64_t words[VALUE_SEGMENT_WORDS];
 	/* for values of other sizes: the ratio, and sums of the first words */

@@ -6,8 +6,8 @@
  * reap executes them through the verbs of the engine's table. It combines the gets of up to
  * ASYNC_WINDOW requests in one multi_get. Everything is static inline, as in plugin.h.
  *
- * Order: a reap executes the writes of its window at once and the gets after them. Therefore
- * a window ends before a write to a key that one of its gets reads. An execute names many
+ * Order: a reap first executes the writes of its window in their order, then the gets.
+ * Therefore a window ends before a write to a key that one of its gets reads. An execute names many
  * keys and may lend values itself, so it runs alone.
  */
 #include <mininb/engine.h>

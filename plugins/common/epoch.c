@@ -33,7 +33,7 @@ struct orphan {
 };
 
 struct epochs {
-	uint64_t global; /* from 1 on; all threads read it, epoch_reclaim() writes it */
+	uint64_t global; /* from 1 on; all threads read it; reclaim and epochs_wait() advance it */
 	char far[FAR - sizeof(uint64_t)];
 	epoch_release release;
 	unsigned sessions;
@@ -121,8 +121,8 @@ epoch_open(struct epochs *epochs, unsigned id, void *to)
 	struct epoch_slot *slot = &epochs->slots[id];
 
 	/*
-	 * Room for two batches, the usual number of waiting objects; a later slot of this id
-	 * reuses it.
+	 * Room for two batches, the usual number of waiting objects. A later session with this
+	 * id reuses the array.
 	 */
 	pthread_mutex_lock(&epochs->lock);
 	assert(!slot->is_used);
@@ -256,8 +256,8 @@ stamp(struct epoch_slot *slot, uint64_t epoch)
  * 3. At a later look T, which has seen R's store, sees it again or a later one. While T sees
  * R's store, the minimum is at most e, so it does not exceed s, and X stays.
  *
- * Objects do become free: the fetch_add that yields s leaves s + 1. All later entries hold s
- * + 1 or more, and each stay ends. Objects that epoch_close() passes on are stamped, and the
+ * Objects do become free: the fetch_add that yields s leaves s + 1. All later entries hold
+ * at least s + 1, and each stay ends. Objects that epoch_close() passes on are stamped, and the
  * lock makes everything that T has seen visible to the next thread.
  *
  * T may not know an older stay if X was unlinked long ago. This does no harm: 1 holds for

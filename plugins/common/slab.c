@@ -5,8 +5,8 @@
  * each node. A class takes one slab of some KiB at a time from the newest region, so a small
  * database stays small.
  *
- * Size classes that are an eighth of a power of two apart waste 6 % on average, at most 12.5
- * %. Regions are not returned before slab_delete(): a tree that shrinks usually grows again.
+ * Size classes that are an eighth of a power of two apart waste 6 % on average and 12.5 %
+ * at most. Regions are not returned before slab_delete(): a tree that shrinks usually grows again.
  */
 #include "slab.h"
 

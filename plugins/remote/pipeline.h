@@ -78,9 +78,9 @@ struct codec {
 	 * flying->server, which decode may have changed. Sets `replies` if it is not 1. Returns
 	 * the end of the written bytes.
 	 *
-	 * Requests are sent again, in the order in which they were taken, after all others in
-	 * flight were answered. Until then no new requests are sent, to preserve the order for
-	 * each key.
+	 * Requests are sent again after all others in flight were answered, in the order of
+	 * their refusals. For each key, this is the order in which they were taken. Until then
+	 * no new requests are sent.
 	 */
 	char *(*again)(
 		void *own, struct flying *flying, const char *kept, size_t size, char *to);
