@@ -165,8 +165,7 @@ release_retired(struct tree *tree)
 	}
 	if (is_any_open || tree->sessions_max == 0)
 		return;
-	slot = epoch_open(
-		tree->epochs, 0, tree->cache); /* it frees what closed sessions left */
+	slot = epoch_open(tree->epochs, 0, tree->cache); /* frees what closed sessions left */
 	if (slot != NULL)
 		epoch_close(slot, tree->cache);
 }
