@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rules of the tree, for tests; and the keys that part it.
+ * Check the invariants of the tree, for tests.
  */
 #include "internal.h"
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A layer that is still to be looked at. */
+/* A layer that remains to be checked. */
 struct layer {
 	struct node *root;
 };
@@ -21,7 +21,7 @@ struct walk {
 	size_t what_room;
 };
 
-/* Slices from `low` on, up to `high`; the highest is in as well, if it is not bounded. */
+/* Slices from `low` on and below `high`. Without has_high, the highest slice is included. */
 struct bounds {
 	uint64_t low, high;
 	bool has_high;
@@ -112,7 +112,7 @@ check_leaf(struct walk *walk, struct leaf *leaf, const struct bounds *bounds, bo
 	return true;
 }
 
-/* The height of the node, leaves are 1; 0: wrong. */
+/* Returns the height of the node, 1 for a leaf. 0: an invariant is violated. */
 static unsigned
 check_node(struct walk *walk, struct node *node, const struct bounds *bounds, bool may_be_empty)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Entries of leaves: how a value is kept, and how an entry comes into a leaf.
+ * Entries of leaves: how a leaf stores values, and how an entry is inserted and removed.
  *
- * A value of up to 8 bytes under a key that ends in the slice is a word of the leaf. All others
- * have a record beside it, which holds the rest of the key too: upstream keeps these rests
- * with the leaf, but then they must be copied as it grows, and a value is another miss.
+ * A value of up to 8 bytes is a word of the leaf if its key ends in the slice. All other
+ * entries have a record outside the leaf, which also holds the rest of the key. The original
+ * Masstree keeps these rests with the leaf. Then a growing leaf must copy them, and the value
+ * is another cache miss.
  *
- * Without permutations the entries of a leaf are in the order of the slots, and an insert moves
- * those after it while readers wait; for comparison only (section 6.2 of the paper).
+ * Without permutations, the entries of a leaf are in the order of the slots. An insert moves
+ * the entries after it while readers wait. For comparison only (section 6.2 of the paper).
  */
 #include "internal.h"
 
@@ -23,7 +24,7 @@ mt_entry_make(struct mt_session *session, const struct key *key, struct nb_slice
 		value.size = 0;
 	if (suffix == 0 && value.size <= VLEN_INLINE_MAX) {
 		entry->vlen = is_absent ? VLEN_ABSENT : (uint8_t)value.size;
-		if (value.size != 0) /* then it may have no address */
+		if (value.size != 0) /* an empty value may have no address */
 			memcpy(&entry->word, value.data, value.size);
 		return true;
 	}
@@ -69,7 +70,7 @@ mt_leaf_new(
 		leaf->klens = nibble_set(leaf->klens, i, entries[i].klen);
 		leaf->vlens = nibble_set(leaf->vlens, i, entries[i].vlen);
 	}
-	for (unsigned i = count; i < slots; i++) /* searches look at all slots */
+	for (unsigned i = count; i < slots; i++) /* searches read all slots */
 		*leaf_slice(leaf, i) = 0;
 	count_one(&session->counts.leaves_added);
 	return leaf;
@@ -107,7 +108,7 @@ copy_slot(struct leaf *leaf, unsigned slots, unsigned to, unsigned from)
 			(uint8_t)nibble(leaf->vlens, from)});
 }
 
-/* The order is that of the slots: those from `rank` on move. */
+/* Without permutation: move the entries from `rank` on by one slot. */
 static void
 shift_slots(struct leaf *leaf, unsigned slots, unsigned rank)
 {
@@ -149,7 +150,10 @@ mt_leaf_insert(struct mt_session *session, struct leaf *leaf, uint64_t version,
 		version_unlock(&leaf->version, version);
 }
 
-/* A deleted slot may be used again at once: the new version turns back who is looking at it. */
+/*
+ * The freed slot may be reused at once, so readers of the leaf must restart: it gets a new
+ * version.
+ */
 void
 mt_leaf_remove(struct mt_session *session, struct leaf *leaf, uint64_t version, unsigned slot)
 {

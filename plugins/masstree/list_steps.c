@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The steps of a list, each of which sees those before it. What they change stays in the list's
- * items.
+ * The steps of a list. Each step sees the changes of earlier steps. The changes stay in the
+ * items of the list.
  */
 #include "lists.h"
 
@@ -48,7 +48,10 @@ get_one(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	return NB_OK;
 }
 
-/* The bytes of a sum are the caller's, only until it returns; those of a longer value a step's. */
+/*
+ * Copy a short value, because the bytes of a sum are valid only until this function returns. A
+ * longer value is that of a step and stays valid.
+ */
 static int
 put_one(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
@@ -101,7 +104,7 @@ is_deleted(const struct list *list, struct nb_slice key)
 	return false;
 }
 
-/* First what the list adds under the prefix, in any order, then what the tree has. */
+/* Return the keys under the prefix that the list adds, in any order, then the keys of the tree. */
 static int
 scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {

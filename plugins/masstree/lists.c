@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of steps as one operation: execute, and batches that are atomic.
+ * Lists of steps as one operation: execute, and atomic batches.
  *
- * The leaves of all keys are found, then locked, then each key is looked up again and the steps are
- * performed on what is there. What they change stays in the list. At the end all changed leaves are
- * marked dirty, so that readers wait, then changed, then unlocked. The list takes effect between the
- * last mark and the first unlocking. Keys that are only read are locked as well: so lists, gets and
- * writes of single keys are as if one came after the other.
+ * A list locates the leaves of all keys and locks them. Then it looks up each key again and
+ * performs the steps on the locked leaves. The changes stay in the list. At the end the list
+ * marks all changed leaves dirty, so that readers wait, then changes them, then unlocks them.
+ * It takes effect between the last mark and the first unlock. Keys that are only read are
+ * locked as well. So lists, gets and writes of single keys happen as if one came after the
+ * other.
  *
- * Locks are taken in the order of the addresses of the leaves. The order of the keys would not do:
- * a leaf may hold keys on both sides of a layer, whose leaves are locked between them.
+ * The list locks the leaves in the order of their addresses. The order of the keys does not
+ * work: a leaf may hold keys on both sides of a layer, and the leaves of that layer would be
+ * locked between them.
  *
- * Nothing splits or goes while the locks are held. A key that a list may add gets a place before: an
- * entry without a value (VLEN_ABSENT), which every verb takes for a missing key. A delete leaves such
- * an entry. When the locks are released, the list removes the entries that still have no value. Places are
- * not in the log, where a list is one record.
+ * While the locks are held, these leaves cannot split or be removed. So a key that a list may
+ * add gets a placeholder first: an entry without a value (VLEN_ABSENT), which every verb treats
+ * as missing. A delete leaves such an entry, too. After the unlock, the list removes the
+ * placeholders that still have no value. Placeholders are not in the log, where a list is one
+ * record.
  *
- * Whether a prefix is empty is not a question of one leaf. A scan notes the leaves that it reads.
- * When the changed leaves are dirty, they must be as they were, and locked by nobody else; else all of
- * it begins again (S. Tu et al., "Speedy Transactions in Multicore In-Memory Databases", SOSP 2013).
- * An insert changes no version, so the order of a leaf is compared, too.
+ * Whether a prefix is empty can depend on several leaves. A scan notes the leaves that it
+ * reads. Once the changed leaves are dirty, the noted leaves must be unchanged, and no other
+ * session may have locked them. Otherwise the list restarts (S. Tu et al., "Speedy Transactions
+ * in Multicore In-Memory Databases", SOSP 2013). An insert changes no version, so the order of
+ * a leaf is compared, too.
  */
 #include "lists.h"
 
@@ -67,9 +71,9 @@ reserve_items(struct list *list, size_t count)
 	return true;
 }
 
-/* --- where the keys are --- */
+/* --- locating the keys --- */
 
-/* Whether the leaf has an entry of the key. False as well if it has changed. */
+/* Whether the leaf has an entry for the key. Also false if the leaf has changed. */
 static bool
 has_entry(const struct place *place)
 {
@@ -103,7 +107,7 @@ locate(struct mt_session *session, struct item *item)
 	}
 }
 
-/* All that are not known, or are not there any more. */
+/* Locate each key that is not located, or whose leaf has changed. */
 static int
 locate_all(struct mt_session *session, struct list *list)
 {
@@ -146,7 +150,7 @@ release_holds(struct list *list, size_t count)
 	}
 }
 
-/* One for each leaf, in order. False: two items have read different versions of one. */
+/* Make a hold for each leaf, in address order. False: two items have read different versions. */
 static bool
 make_holds(struct list *list)
 {
@@ -175,7 +179,7 @@ make_holds(struct list *list)
 	return true;
 }
 
-/* False: none is locked. */
+/* Lock all leaves. False: a leaf has changed, and none is locked. */
 static bool
 lock_holds(struct list *list)
 {
@@ -192,7 +196,7 @@ lock_holds(struct list *list)
 	return true;
 }
 
-/* The slot of the key in its locked leaf, and the first item of the key. */
+/* Find the slot of the key in its locked leaf, and the first item of the key. */
 static void
 find_slot(struct list *list, uint32_t index)
 {
@@ -223,7 +227,7 @@ find_slot(struct list *list, uint32_t index)
 	hold->item = index;
 }
 
-/* False: a place has gone. */
+/* Find the slots of all items. False: a placeholder has been removed. */
 static bool
 find_slots(struct list *list)
 {
@@ -245,12 +249,12 @@ find_slots(struct list *list)
 
 /* --- the effect of the steps --- */
 
-/* Whether the leaves that scans have read are still the same. The locks are held. */
+/* Whether the leaves that scans have read are unchanged. The locks are held. */
 static bool
 are_unchanged(const struct list *list)
 {
 #ifndef RACY_TSAN
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* of two lists one sees the other's marks */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* of two lists, one sees the other's marks */
 #endif
 	for (size_t i = 0; i < list->seens.count; i++) {
 		const struct seen *seen = &list->seens.at[i];
@@ -316,7 +320,7 @@ record_all(struct mt_session *session)
 			  : session->tree->log.record_list(session->log, list->writes, count);
 }
 
-/* Its leaf is dirty. */
+/* Apply the item's change to its leaf, which is dirty. */
 static void
 apply(struct mt_session *session, const struct item *item)
 {
@@ -348,9 +352,10 @@ make_dirty(struct list *list)
 }
 
 /*
- * Readers wait before the leaves of scans are compared: a write that comes after that comparison must
- * not return while its session could read what was there before the list. Where nothing is compared, the
- * list is recorded first.
+ * Mark the changed leaves dirty, then compare the leaves that scans have read. A write after
+ * the comparison must not return while its session can still read the state before the list. So
+ * readers must wait before the comparison. If no scan has read a leaf, the list is recorded
+ * first.
  */
 static int
 record_and_make_dirty(struct mt_session *session)
@@ -375,14 +380,14 @@ take_effect(struct mt_session *session)
 	if (rc == NB_OK && (rc = record_and_make_dirty(session)) != NB_OK)
 		drop_entries(session, list->count);
 	for (size_t i = 0; i < list->hold_count && rc != NB_OK; i++)
-		list->holds[i].is_changed = false; /* dirty or not, it is as it was */
+		list->holds[i].is_changed = false; /* its contents have not changed */
 	for (size_t i = 0; i < list->count && rc == NB_OK; i++)
 		if (list->items[i].change != CHANGE_NONE)
 			apply(session, &list->items[i]);
 	return rc;
 }
 
-/* NB_CONFLICT: something has changed, begin again. */
+/* Try once. NB_CONFLICT: a leaf has changed; restart. */
 static int
 attempt(struct mt_session *session, struct nb_step *steps, size_t count)
 {
@@ -400,7 +405,7 @@ attempt(struct mt_session *session, struct nb_step *steps, size_t count)
 	return rc;
 }
 
-/* --- the whole --- */
+/* --- the verbs --- */
 
 static bool
 may_add(uint32_t verb)
@@ -420,7 +425,7 @@ begin_list(struct list *list, const struct nb_step *steps, size_t count)
 			.creates = may_add(steps[i].verb)};
 }
 
-/* The places that the list has not filled. No lock is held. */
+/* Remove the placeholders that the list has not filled. No lock is held. */
 static void
 sweep(struct mt_session *session, bool is_done)
 {
@@ -455,7 +460,7 @@ check_steps(const struct nb_host *host, const struct nb_step *steps, size_t coun
 	return rc;
 }
 
-/* Each alone, but their cache misses overlap. */
+/* Get each key separately, but with overlapping cache misses. */
 static int
 get_each(struct mt_session *session, struct nb_step *steps, size_t count)
 {

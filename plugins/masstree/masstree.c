@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of the engine `masstree`: its options, and each verb handed on to the tree, tree.h.
+ * The engine table of `masstree`: its options, and verbs that call the tree (tree.h).
  *
- * A session is the tree's own, under the name that the host knows, so that a verb costs no more
- * than the jump into it.
+ * A session of the host is a session of the tree with another type, so a verb costs only the
+ * jump into the tree.
  */
 #include "masstree.h"
 
@@ -156,7 +156,7 @@ del(struct nb_session *session, struct nb_slice key)
 	return mt_del(own(session), key);
 }
 
-/* Without the flag one after the other: other sessions see the first before the last is done. */
+/* Without the flag, one write after the other: sessions see the first before the last is done. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -197,7 +197,7 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 	return mt_execute(own(session), steps, count, flags);
 }
 
-/* --- several in flight --- */
+/* --- requests in flight --- */
 
 static int
 submit(struct nb_session *session, const struct nb_request *requests, size_t count,
@@ -213,9 +213,9 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 	return async_reap(mt_async(own(session)), &engine, session, out, room, count);
 }
 
-/* --- the whole --- */
+/* --- flush and counters --- */
 
-/* Both levels: no work is put off. */
+/* Nothing to do at both levels: the tree defers no work. */
 static int
 flush(struct nb_db *db, uint32_t upto)
 {

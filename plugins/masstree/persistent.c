@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of `masstree` with -o persistent=yes: the same tree, and a store (store.h) beside it.
+ * The engine table of `masstree` with -o persistent=yes: the same tree, and a store (store.h).
  *
- * A write is recorded in the session's log before any reader sees it. At `commit` it returns when
- * the log is on storage. A get does not wait for that: it may return a value whose put has not
- * returned yet, and which a power failure can take together with that put.
+ * A write is recorded in the session's log before any reader sees it. At `commit` it returns
+ * when the log is on storage. A get does not wait for that. It may return a value whose put has
+ * not returned yet, and a power failure can lose that value together with the put.
  *
  * At `none` nothing is logged, and close writes a checkpoint.
  */
@@ -22,7 +22,7 @@ struct nb_session {
 	struct log *log; /* NULL: NB_DUR_NONE */
 	struct store *store;
 	bool is_commit;
-	bool is_several; /* a batch or a reap commits all of its writes together */
+	bool is_several; /* a batch or a reap is in progress; it commits all its writes together */
 };
 
 static const char *
@@ -164,7 +164,7 @@ enter(struct nb_session *session)
 		log_enter(session->log);
 }
 
-/* After a write: what it has recorded is as durable as was asked for. */
+/* End a write: make its log records as durable as the level requires. */
 static int
 leave(struct nb_session *session, int rc)
 {
@@ -207,7 +207,7 @@ merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t op
 	return leave(session, mt_add(session->tree, key, operand));
 }
 
-/* Several writes have been recorded one by one: wait for them all at once. */
+/* Wait once for several writes that have been recorded one by one. */
 static int
 commit_several(struct nb_session *session, int rc)
 {
@@ -219,8 +219,8 @@ commit_several(struct nb_session *session, int rc)
 }
 
 /*
- * Without a log, a checkpoint must not see a part of a list: a kill may leave nothing else. With one,
- * the recovery completes it.
+ * Without a log, a checkpoint must not contain a part of a list, because after a kill nothing
+ * completes it. With a log, recovery does.
  */
 static void
 enter_list(struct nb_session *session)
@@ -238,7 +238,7 @@ leave_list(struct nb_session *session, int rc)
 	return leave(session, rc);
 }
 
-/* Without the flag one after the other: other sessions see the first before the last is done. */
+/* Without the flag, one write after the other: sessions see the first before the last is done. */
 static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
@@ -257,7 +257,7 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 	return leave_list(session, mt_execute(session->tree, steps, count, flags));
 }
 
-/* --- several in flight --- */
+/* --- requests in flight --- */
 
 static int
 submit(struct nb_session *session, const struct nb_request *requests, size_t count,
@@ -276,7 +276,7 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 			count));
 }
 
-/* --- the whole --- */
+/* --- flush, checkpoints and counters --- */
 
 static int
 checkpoint(struct nb_db *db)
@@ -284,7 +284,7 @@ checkpoint(struct nb_db *db)
 	return checkpoint_write(db->store);
 }
 
-/* Both levels: what was acknowledged is on storage. */
+/* At both levels, all acknowledged writes are on storage afterwards. */
 static int
 flush(struct nb_db *db, uint32_t upto)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keys that part the tree. The keys of inner nodes are an even sample of it: those of the
- * first level from the root that has enough of them are collected, in order. They need not
- * be from one moment, as any slices part the keys.
+ * Keys that divide the tree for parallel scans. The keys of inner nodes are an even sample of
+ * all keys. The function collects, in order, the keys of the level nearest to the root that has
+ * enough of them. The keys may come from different moments, because any slices divide the tree.
  */
 #include "internal.h"
 
@@ -20,7 +20,7 @@ add_key(struct collected *to, uint64_t key)
 		to->keys[to->count++] = key;
 }
 
-/* In an epoch, so that every node which a word has pointed to is still there. */
+/* The caller is in an epoch, so every node that it reaches through a pointer still exists. */
 static void
 collect(struct node *node, unsigned depth, struct collected *to)
 {

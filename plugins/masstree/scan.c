@@ -2,16 +2,16 @@
 /*
  * Scans, in both directions.
  *
- * A scan copies the entries of a leaf at a moment when its version holds, and returns them one by
- * one. It has such a copy for each layer that it is in. The next leaf is the next child of the
- * parent, if that has not changed; else, or where the parent ends, the scan goes down again from
- * the root to where it is: from the bound of the leaf on, so no record is missed or returned
- * twice. As no leaf is linked to the next, the leaves to come are known early, and are
- * prefetched.
+ * A scan copies the entries of a leaf, checks the leaf's version, and returns the entries one
+ * by one. It keeps such a copy for each layer that it is in. The next leaf is the next child of
+ * the parent if the parent has not changed. Otherwise, or at the end of the parent, the scan
+ * descends again from the root to its position, the bound of the leaf. So it misses no record
+ * and returns none twice. The parent gives the following leaves early, so the scan prefetches
+ * them.
  *
- * The records of the copies stay because the scan is in an epoch, from mt_scan_open() on. It
- * begins a new one, and goes down again, every EPOCH_LEAVES leaves, so that a long scan does not
- * keep all that is replaced meanwhile.
+ * A scan is in an epoch from mt_scan_open() on, so the records of its copies stay valid. Every
+ * EPOCH_LEAVES leaves it begins a new epoch and descends again. So a long scan does not hold
+ * back all memory that is replaced meanwhile.
  */
 #include "find.h"
 
@@ -19,7 +19,7 @@ enum { EPOCH_LEAVES = 256, PREFETCHED = 3 };
 
 struct scan_frame {
 	struct entry entries[LEAF_SLOTS_MAX];
-	unsigned count, at; /* entries that are left: forward from `at` on, backward below it */
+	unsigned count, at; /* remaining entries: forward from `at` on, backward below it */
 	size_t prefix;      /* bytes of the key above the layer */
 	struct leaf *leaf;
 	uint64_t version;
@@ -30,12 +30,12 @@ struct scan_frame {
 	uint64_t low, high, parent_low, parent_high; /* bounds of the leaf and of its parent */
 };
 
-/* What the bytes in scan->key, or some first ones of them, mean to seek(). */
+/* The meaning of the bytes in scan->key, or some first ones of them, for seek(). */
 enum from {
-	FROM_END,    /* nothing: the first record, or backward the last one */
-	FROM_KEY,    /* that key itself */
-	FROM_BEYOND, /* what follows it, in the direction of the scan */
-	FROM_SLICE   /* all whose last slice is that of the last 8 bytes, and what follows */
+	FROM_END,    /* none: start at the first record, or backward at the last one */
+	FROM_KEY,    /* start at that key */
+	FROM_BEYOND, /* start after that key, in the direction of the scan */
+	FROM_SLICE   /* start at the keys whose last slice is that of the last 8 bytes */
 };
 
 static bool
@@ -54,7 +54,7 @@ reserve_key(struct mt_session *session, size_t size)
 	return true;
 }
 
-/* A frame for one layer more. NULL: out of memory. */
+/* Add a frame for one more layer. NULL: out of memory. */
 static struct scan_frame *
 push(struct scan *scan, size_t prefix)
 {
@@ -102,7 +102,7 @@ note_leaf(struct seens *seens, struct leaf *leaf, uint64_t version, uint64_t ord
 	seens->at[seens->count++] = (struct seen){leaf, version, order};
 }
 
-/* The entries of the frame's leaf. False: it has changed. */
+/* Copy the entries of the frame's leaf. False: the leaf has changed. */
 static bool
 copy_leaf(const struct mt_tree *tree, const struct scan *scan, struct scan_frame *frame)
 {
@@ -132,7 +132,10 @@ copy_leaf(const struct mt_tree *tree, const struct scan *scan, struct scan_frame
 	return true;
 }
 
-/* From the layer's root to the leaf of a slice. The holder's version is looked at. */
+/*
+ * Descend from the layer's root to the leaf of a slice, and check the holder's version. False:
+ * a node has changed.
+ */
 static bool
 go_to_leaf(const struct mt_tree *tree, const struct scan *scan, struct scan_frame *frame,
 	const uint64_t *root, const uint64_t *holder, uint64_t holder_version, uint64_t slice)
@@ -179,7 +182,7 @@ go_to_leaf(const struct mt_tree *tree, const struct scan *scan, struct scan_fram
 	return copy_leaf(tree, scan, frame);
 }
 
-/* The next leaf by way of the parent. False: it ends there, or has changed. */
+/* Go to the next leaf of the parent. False: the parent ends there, or a node has changed. */
 static bool
 go_to_sibling(const struct mt_tree *tree, const struct scan *scan, struct scan_frame *frame)
 {
@@ -208,9 +211,9 @@ go_to_sibling(const struct mt_tree *tree, const struct scan *scan, struct scan_f
 	return copy_leaf(tree, scan, frame);
 }
 
-/* --- where a scan goes on --- */
+/* --- the position of a scan --- */
 
-/* An entry against a key of the layer: below 0, 0 for the same or its layer, above 0. */
+/* Compare an entry with a key of the layer: < 0, 0 for the same key or its layer, > 0. */
 static int
 compare(const struct entry *entry, const struct key *key)
 {
@@ -229,7 +232,7 @@ compare(const struct entry *entry, const struct key *key)
 	return order != 0 ? order : (record->suffix_size > rest) - (record->suffix_size < rest);
 }
 
-/* Leave out what is before the key. True: there is a layer to enter, of that entry. */
+/* Skip the entries before the key. True: the scan must enter the layer in *layer. */
 static bool
 skip_to(const struct scan *scan, struct scan_frame *frame, const struct key *key,
 	enum from from, struct entry *layer)
@@ -239,7 +242,7 @@ skip_to(const struct scan *scan, struct scan_frame *frame, const struct key *key
 	int order = 1;
 
 	if (is_all) {
-		/* Shorter keys have the slice of zeros behind them, too. */
+		/* A shorter key that zeros fill up has the same slice. */
 		while (at < frame->count &&
 			(frame->entries[at].slice < key->slice ||
 				(scan->is_backward && frame->entries[at].slice == key->slice)))
@@ -253,16 +256,16 @@ skip_to(const struct scan *scan, struct scan_frame *frame, const struct key *key
 	frame->at = at;
 	if (is_same && frame->entries[at].klen == KLEN_LAYER) {
 		*layer = frame->entries[at];
-		frame->at += !scan->is_backward; /* when the layer is over */
+		frame->at += !scan->is_backward; /* after the layer */
 		return true;
 	}
-	/* Forward `at` is the first to come, backward it is above the first to come. */
+	/* Forward, `at` is the next entry; backward, the next entry is the one below `at`. */
 	if (is_same && (from == FROM_BEYOND) != scan->is_backward)
 		frame->at++;
 	return false;
 }
 
-/* Down all layers to where the scan goes on. *is_again: something has changed. */
+/* Descend through all layers to the position. *is_again: a node has changed; retry. */
 static int
 try_seek(struct mt_session *session, struct nb_slice bound, enum from from, bool *is_again)
 {
@@ -288,7 +291,10 @@ try_seek(struct mt_session *session, struct nb_slice bound, enum from from, bool
 			tree, scan, frame, root, holder, holder_version, key.slice);
 		if (*is_again || from == FROM_END || !skip_to(scan, frame, &key, from, &layer))
 			return NB_OK;
-		/* The entry's word, not the slot's: what it was when the version held. */
+		/*
+		 * The entry's copy of the word, not the slot: the copy was valid when the
+		 * version held.
+		 */
 		holder = &frame->leaf->version;
 		holder_version = frame->version;
 		root = &layer.word;
@@ -310,7 +316,7 @@ seek(struct mt_session *session, size_t size, enum from from)
 	}
 }
 
-/* The layer of an entry of the frame, from its first leaf in the direction of the scan. */
+/* Enter the layer of an entry of the frame, at its first leaf in the direction of the scan. */
 static int
 enter_layer(struct mt_session *session, struct scan_frame *frame, const struct entry *entry)
 {
@@ -322,18 +328,18 @@ enter_layer(struct mt_session *session, struct scan_frame *frame, const struct e
 	if (!reserve_key(session, prefix))
 		return mt_no_memory(session, "a key");
 	slice_to_bytes(scan->key + prefix - SLICE, entry->slice);
-	struct scan_frame *layer = push(scan, prefix); /* moves `frame` */
+	struct scan_frame *layer = push(scan, prefix); /* may move `frame` */
 	if (layer == NULL)
 		return mt_no_memory(session, "a scan");
 	if (go_to_leaf(session->tree, scan, layer, &root, holder, holder_version,
 		    scan->is_backward ? UINT64_MAX : 0))
 		return NB_OK;
 	count_one(&session->counts.restarts);
-	/* A key of just these bytes was before the layer, and is after it backward. */
+	/* The key of exactly these bytes comes before the layer; in a backward scan, after it. */
 	return seek(session, prefix, scan->is_backward ? FROM_SLICE : FROM_BEYOND);
 }
 
-/* The leaf is exhausted: to the next one, or out of the layer. */
+/* The leaf is exhausted: go to the next leaf, or leave the layer. */
 static int
 next_leaf(struct mt_session *session)
 {
@@ -345,7 +351,7 @@ next_leaf(struct mt_session *session)
 		scan->depth--;
 		return NB_OK;
 	}
-	/* What is below the bound of the leaf has been returned; a new sibling begins there. */
+	/* All keys up to the leaf's bound have been returned. A new sibling begins at the bound. */
 	size_t prefix = frame->prefix;
 	uint64_t bound = scan->is_backward ? frame->low - 1 : frame->high;
 	bool is_due = ++scan->leaves % EPOCH_LEAVES == 0 && scan->seens == NULL;
@@ -384,7 +390,7 @@ lend_entry(struct mt_session *session, const struct scan_frame *frame,
 		*value = (struct nb_slice){record->bytes, record->value_size};
 		return NB_OK;
 	}
-	/* In a record it may be changed in place, so a copy is lent. */
+	/* A value of 8 bytes in a record may be changed in place, so lend a copy. */
 	scan->word = record == NULL ? entry->word
 				    : racy_load64((const uint64_t *)record->bytes);
 	*value = (struct nb_slice){

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Changes of the structure: leaves that grow, split or go, new layers and layers that go.
+ * Structure changes: leaves grow, split and are removed; layers are added and removed.
  *
- * All memory is allocated before a reader is made to wait, and given back if the change cannot
- * be made. The locks are those of internal.h: from the leaf upwards, as they were read, without
+ * A change allocates all memory before readers must wait, and frees it if the change fails. It
+ * locks as internal.h describes: from the leaf upwards, at the versions that were read, without
  * waiting.
  *
- * Splits. The left part stays where it is, the right one is new. All records of one slice stay
- * in one leaf, because inner nodes know slices only: a leaf of 14 has at most 9 of a slice, so
- * there is always a place to split at. Where keys come in order, the new one goes into the new
- * leaf alone, so that leaves stay full (section 4.3).
+ * Splits. The left part stays in its node, and the right part moves to a new node. All records
+ * of one slice stay in one leaf, because inner nodes contain only slices. A leaf has at most 9
+ * records of a slice, so a leaf of 14 can always be split. If keys come in order, the new leaf
+ * gets only the new record, so leaves stay full (section 4.3).
  *
- * Removal. A leaf that is empty is unlinked from its parent, and with it every inner node above
- * that has no other child. The last leaf of a layer goes with the layer, whose slot in the leaf
- * above is removed; if that was its last, the same happens there. A root with a single child is
- * replaced by the child. Nothing is merged (S. Sen and R. Tarjan, "Deletion without
- * rebalancing in multiway search trees", 2009).
+ * Removal. An empty leaf is unlinked from its parent, together with every inner node above that
+ * has no other child. The last leaf of a layer is removed with the layer and the layer's slot
+ * in the leaf above. If that leaf becomes empty, the same happens there. A root with a single
+ * child is replaced by the child. Nodes are never merged (S. Sen and R. Tarjan, "Deletion
+ * without rebalancing in multiway search trees", 2009).
  */
 #include "find.h"
 
-/* --- levels of a path: 0 is the root, -1 what has the root --- */
+/* --- levels of a path: 0 is the root, -1 the root's holder --- */
 
 static uint64_t *
 level_version(struct path *path, int level, uint64_t *read)
@@ -37,7 +37,7 @@ unlock_levels(struct path *path, int from, int upto)
 	}
 }
 
-/* From the leaf's parent up to that level. False: none is locked. */
+/* Lock from the leaf's parent up to level `upto`. False: a node has changed, and none is locked. */
 static bool
 lock_levels(struct path *path, int upto)
 {
@@ -66,7 +66,7 @@ retire_node(struct mt_session *session, void *node, unsigned kind)
 	epoch_retire(session->epoch, kind, (uint64_t)(uintptr_t)node);
 }
 
-/* Unlocks. */
+/* Unlock the leaf as obsolete, and retire it. */
 static void
 obsolete_leaf(struct mt_session *session, struct leaf *leaf, uint64_t version)
 {
@@ -85,7 +85,7 @@ obsolete_inner(struct mt_session *session, struct inner *inner, uint64_t version
 
 /* --- growing --- */
 
-/* The entries of the leaf and the new one. Returns the number. */
+/* Copy the entries of the leaf and insert the new one. Returns their number. */
 static unsigned
 entries_with(struct path *path, const struct entry *entry, unsigned rank, struct entry *entries)
 {
@@ -103,7 +103,7 @@ drop_leaf(struct mt_session *session, struct leaf *leaf)
 	count_one(&session->counts.leaves_removed);
 }
 
-/* A larger leaf in the place of the full one. */
+/* Replace the full leaf by a larger one. */
 static int
 grow(struct mt_session *session, struct path *path, const struct entry *entry, unsigned rank,
 	struct nb_slice value)
@@ -140,9 +140,9 @@ grow(struct mt_session *session, struct path *path, const struct entry *entry, u
 
 /* --- splitting --- */
 
-/* What a split adds. */
+/* The nodes that a split adds. */
 struct split {
-	int top; /* the highest level that changes; -1: there is a new root */
+	int top; /* highest level that changes; -1: a new root */
 	struct leaf *right;
 	struct inner *root;
 	struct inner *inners[HEIGHT_MAX]; /* right parts, by level */
@@ -155,7 +155,7 @@ inner_new(struct mt_session *session)
 
 	if (inner == NULL)
 		return NULL;
-	memset(inner, 0, sizeof(*inner)); /* searches may look at all keys */
+	memset(inner, 0, sizeof(*inner)); /* searches may read all keys */
 	inner->version = NODE_STEP;
 	count_one(&session->counts.inner_added);
 	return inner;
@@ -198,7 +198,7 @@ split_new(struct mt_session *session, struct path *path, struct split *split, un
 	return false;
 }
 
-/* How many of the entries stay on the left. */
+/* The number of entries that stay in the left leaf. */
 static unsigned
 split_at(const struct path *path, const struct entry *entries, unsigned count, unsigned rank)
 {
@@ -216,7 +216,10 @@ split_at(const struct path *path, const struct entry *entries, unsigned count, u
 	}
 }
 
-/* Where keys come in order it will be full. Else a leaf of three lines saves a tenth of all. */
+/*
+ * If keys come in order, the leaf will be full. Otherwise one of three lines saves a tenth of
+ * all memory.
+ */
 static unsigned
 right_lines(const struct path *path, unsigned count)
 {
@@ -224,7 +227,7 @@ right_lines(const struct path *path, unsigned count)
 							   : LEAF_LINES_MAX - 1;
 }
 
-/* Insert a child behind that of `index` where there is room. */
+/* Insert a child after child `index` of a node that has room. */
 static void
 inner_insert(struct inner *inner, unsigned count, unsigned index, uint64_t key, void *child)
 {
@@ -237,8 +240,8 @@ inner_insert(struct inner *inner, unsigned count, unsigned index, uint64_t key, 
 }
 
 /*
- * The same where there is none: the upper part goes to `right`. Returns the number of keys that
- * stay; *key becomes the one between the parts.
+ * Insert a child into a full node: the upper part moves to `right`. Returns the number of keys
+ * that stay; *key becomes the key between the parts.
  */
 static unsigned
 inner_split(struct inner *inner, unsigned index, uint64_t *key, void *child,
@@ -268,7 +271,10 @@ inner_split(struct inner *inner, unsigned index, uint64_t *key, void *child,
 	return left;
 }
 
-/* Link the right leaf, and whatever that splits, up to the top. All of it is being changed. */
+/*
+ * Link the right leaf and the inner nodes that this splits, up to the top. All these nodes are
+ * dirty.
+ */
 static void
 split_link(struct mt_session *session, struct path *path, struct split *split, uint64_t key)
 {
@@ -297,7 +303,7 @@ split_link(struct mt_session *session, struct path *path, struct split *split, u
 	root_store(path->root, split->root);
 }
 
-/* The locked leaf keeps the first `at` of what were its entries and the new one. */
+/* Keep the first `at` entries in the locked leaf, counted with the new entry. */
 static void
 split_leaf(struct mt_session *session, struct path *path, const struct entry *entry,
 	unsigned rank, unsigned at)
@@ -310,7 +316,7 @@ split_leaf(struct mt_session *session, struct path *path, const struct entry *en
 		mt_leaf_insert_dirty(session, leaf, path->version, entry, rank);
 }
 
-/* From the top down, so that nobody sees a part without its way. */
+/* Unlock from the top down, so a reader that sees a split node finds the path to its new part. */
 static void
 split_unlock(struct path *path, const struct split *split)
 {
@@ -367,7 +373,7 @@ mt_make_room(struct mt_session *session, struct path *path, const struct entry *
 
 /* --- layers --- */
 
-/* Of a layer that was never published: leaves of one entry down to that of two. */
+/* Free layers that were never published: leaves of one entry, down to the leaf of two. */
 static void
 drop_layers(struct mt_session *session, struct leaf *leaf)
 {
@@ -383,7 +389,7 @@ drop_layers(struct mt_session *session, struct leaf *leaf)
 	}
 }
 
-/* The leaf of two keys that differ in this layer. NULL: out of memory. */
+/* Make the leaf of two keys that differ in this layer. NULL: out of memory. */
 static struct leaf *
 leaf_of_two(struct mt_session *session, const struct key *a, struct nb_slice a_value,
 	const struct key *b, struct nb_slice b_value)
@@ -405,7 +411,10 @@ leaf_of_two(struct mt_session *session, const struct key *a, struct nb_slice a_v
 	return leaf;
 }
 
-/* A leaf over each slice that both keys have, down to that of the two. */
+/*
+ * Make the leaf of two keys, and above it a leaf for each slice that both keys share. *count:
+ * the number of layers. NULL: out of memory.
+ */
 static struct leaf *
 layers_of_two(struct mt_session *session, const struct record *old, bool is_absent,
 	struct key *key, struct nb_slice value, uint64_t *count)
@@ -471,7 +480,7 @@ mt_make_layer(
 
 enum pruned { PRUNE_DONE, PRUNE_AGAIN, PRUNE_ABOVE };
 
-/* Down to the leaf of the layer that begins at byte `at` of the key. */
+/* Descend to the leaf in the layer that begins at byte `at` of the key. PRUNE_ABOVE: found it. */
 static enum pruned
 find_layer(struct mt_session *session, struct path *path, size_t at)
 {
@@ -486,12 +495,12 @@ find_layer(struct mt_session *session, struct path *path, size_t at)
 		if (!path_look(path, &layer))
 			return PRUNE_AGAIN;
 		if (layer.slot < 0)
-			return PRUNE_DONE; /* another has removed it */
+			return PRUNE_DONE; /* another session has removed it */
 		path_shift(path, &layer);
 	}
 }
 
-/* The locked inner node of that level has other children. Unlocks. */
+/* Remove the path's child from a locked inner node that has other children. Unlocks the node. */
 static void
 remove_child(struct mt_session *session, struct path *path, int level)
 {
@@ -515,7 +524,7 @@ remove_child(struct mt_session *session, struct path *path, int level)
 	version_unlock_changed(&inner->version, step->version);
 }
 
-/* Unlink the locked, empty leaf and all above it that have nothing else. */
+/* Unlink the locked, empty leaf and all nodes above that have no other child. Unlocks all. */
 static enum pruned
 unlink_leaf(struct mt_session *session, struct path *path)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tree as a whole: made, taken apart, counted; and its sessions.
+ * The tree as a whole: open, close, sessions and counters.
  */
 #include "internal.h"
 
@@ -12,7 +12,7 @@ mt_no_memory(const struct mt_session *session, const char *what)
 	return session->tree->host->fail(NB_FAIL, "out of memory for %s", what);
 }
 
-/* What nobody can see any more. */
+/* Free a retired object, which no session can reach any more. */
 static void
 release_retired(void *to, unsigned kind, uint64_t what)
 {
@@ -92,9 +92,9 @@ free_tree:
 	return host->fail(NB_FAIL, "out of memory");
 }
 
-/* --- the end --- */
+/* --- close --- */
 
-/* Nodes that are still to be freed. */
+/* Nodes that remain to be freed. */
 struct nodes {
 	struct node **at;
 	size_t count, room;
@@ -143,7 +143,10 @@ free_inner(struct slab_cache *cache, struct inner *inner, struct nodes *nodes)
 	return true;
 }
 
-/* One by one, for what malloc has made. Where memory ends, the rest is lost. */
+/*
+ * Free each object separately, for objects from malloc. If memory runs out, the remaining nodes
+ * leak.
+ */
 static void
 free_all(struct mt_tree *tree)
 {
@@ -202,7 +205,7 @@ free_session:
 	return tree->host->fail(NB_FAIL, "out of memory for a session");
 }
 
-/* The two have the same members, all of them numbers. */
+/* The structure has only uint64_t members. */
 static void
 add_counts(struct mt_counts *to, const struct mt_counts *from)
 {
@@ -218,7 +221,7 @@ mt_session_close(struct mt_session *session)
 {
 	struct mt_tree *tree = session->tree;
 
-	epoch_exit(session->epoch); /* a loan that nobody has ended */
+	epoch_exit(session->epoch); /* a loan that release has not ended */
 	epoch_close(session->epoch, &tree->cache);
 	slab_cache_close(&session->cache);
 	pthread_mutex_lock(&tree->lock);
@@ -251,7 +254,7 @@ mt_async(struct mt_session *session)
 	return &session->async;
 }
 
-/* --- the verbs, as chosen --- */
+/* --- the verbs, by processor and comparison --- */
 
 int
 mt_get(struct mt_session *session, struct nb_slice key, struct nb_slice *value)
@@ -307,7 +310,7 @@ mt_stats(struct mt_tree *tree, struct mt_stats *stats)
 		if (tree->sessions[id] != NULL)
 			add_counts(&sum, &tree->sessions[id]->counts);
 	pthread_mutex_unlock(&tree->lock);
-	/* Sessions are read one after the other: a difference may be below zero for a moment. */
+	/* Sessions are read one after the other, so a difference may be negative for a moment. */
 #define LEVEL(more, less) ((more) > (less) ? (more) - (less) : 0)
 	*stats = (struct mt_stats){.records = LEVEL(sum.inserts, sum.deletes),
 		.leaves = LEVEL(sum.leaves_added, sum.leaves_removed),

@@ -2,15 +2,16 @@
 /*
  * The hot verbs. Compiled several times: find.h.
  *
- * A get takes no lock and writes to nothing but its own session. It goes down hand over hand:
- * the version of a child is read before that of its parent is looked at again, so the
- * child was the right one when its version was taken. A key that was found is returned if the
- * leaf's version is still the same. A split always changes it, so does a delete, whose slot may
- * be used again at once (section 4.6.5). An insert does not: the order of the leaf is read
- * once, and what was not in it then is not there.
+ * A get takes no lock and writes only to its own session. It descends hand over hand: it reads
+ * the version of a child, then checks the version of the parent again. So the child was the
+ * right one when its version was read. The get returns a found key if the leaf's version is
+ * still the same. A split always changes the version. So does a delete, because its slot may be
+ * reused at once (section 4.6.5). An insert does not: the get reads the order of the leaf once,
+ * and a key that was not in it did not exist then.
  *
- * Writes go down like a get, then lock the leaf and search it again. The memory for a new value
- * is allocated before readers are made to wait, and the log is told before anything is seen.
+ * A write descends like a get, then locks the leaf and searches it again. It allocates memory
+ * for a new value before readers must wait, and records the change before any reader can see
+ * it.
  */
 #include "find.h"
 
@@ -24,9 +25,9 @@
 #define VERBS mt_verbs_plain
 #endif
 
-/* --- the way down --- */
+/* --- descent --- */
 
-/* One level: the child of the slice, and its version in *version. NULL: begin again. */
+/* Descend one level, to the child of the slice; *version becomes its version. NULL: restart. */
 static inline struct node *
 go_down(const struct mt_tree *tree, struct node *node, uint64_t *version, uint64_t slice)
 {
@@ -42,13 +43,13 @@ go_down(const struct mt_tree *tree, struct node *node, uint64_t *version, uint64
 	return child;
 }
 
-/* What a leaf has of a key. */
+/* The entry of a key in a leaf. */
 struct found {
 	uint64_t word;
-	unsigned klen, vlen; /* klen 0: nothing */
+	unsigned klen, vlen; /* klen 0: not found */
 };
 
-/* Look into the leaf. False: it has changed, begin again. */
+/* Search the leaf. False: it has changed; restart. */
 static inline bool
 look(struct leaf *leaf, uint64_t version, const struct key *key, struct found *found)
 {
@@ -67,7 +68,7 @@ look(struct leaf *leaf, uint64_t version, const struct key *key, struct found *f
 	return version_holds(&leaf->version, version);
 }
 
-/* Down all layers to the value of the key: whether it is there. In an epoch. */
+/* Descend through all layers to the key's value. Returns whether it exists. Called in an epoch. */
 static inline bool
 find_value(struct mt_session *session, struct nb_slice whole, struct found *found)
 {
@@ -103,7 +104,7 @@ find_value(struct mt_session *session, struct nb_slice whole, struct found *foun
 		(found->klen != KLEN_SUFFIX || key_has_suffix(&key, record_at(found->word)));
 }
 
-/* Lend what was found: a copy in *word of what may be written in place. True: it is a copy. */
+/* Lend the value. If it may be changed in place, lend a copy in *word. True: it is a copy. */
 static inline bool
 lend(const struct found *found, uint64_t *word, struct nb_slice *value)
 {
@@ -138,15 +139,15 @@ get(struct mt_session *session, struct nb_slice key, struct nb_slice *value)
 
 enum { LOOKUPS = 16 };
 
-/* One on its way: `node` was prefetched, and was found in `holder`. */
+/* A lookup in progress. `node` was prefetched; it was read from `holder`. */
 struct lookup {
 	struct key key;
 	const uint64_t *holder;
 	uint64_t holder_version;
 	struct node *node;
 	struct found found;
-	uint32_t at;   /* of the caller's arrays */
-	bool is_found; /* only the record is still to come */
+	uint32_t at;   /* index in the caller's arrays */
+	bool is_found; /* only the record remains to be read */
 };
 
 static inline void
@@ -160,8 +161,8 @@ lookup_start(struct mt_tree *tree, struct lookup *lookup, struct nb_slice key)
 }
 
 /*
- * One node, for which the others have given time to arrive. False: it has to begin again.
- * *is_done: `found` says what there is.
+ * Search one node. The other lookups have given its prefetch time to finish. False: restart.
+ * *is_done: the result is in `found`.
  */
 static inline bool
 lookup_step(const struct mt_tree *tree, struct lookup *lookup, bool *is_done)
@@ -190,7 +191,7 @@ lookup_step(const struct mt_tree *tree, struct lookup *lookup, bool *is_done)
 	return true;
 }
 
-/* Go on by a node, or to the record. True: it is over, and `found` says how. */
+/* Process one node or the record. True: the lookup has ended, and `found` has the result. */
 static inline bool
 lookup_go(struct mt_session *session, struct lookup *lookup, struct nb_slice key)
 {
@@ -228,7 +229,7 @@ reserve_words(struct mt_session *session, size_t count)
 	return true;
 }
 
-/* Some LOOKUPS are always under way: a new one begins where one is over. */
+/* Up to LOOKUPS lookups are in progress at once. When one ends, the next begins. */
 static int
 multi_get(struct mt_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers)
@@ -266,9 +267,9 @@ multi_get(struct mt_session *session, const struct nb_slice *keys, size_t count,
 /* --- writes --- */
 
 /*
- * The path is that of the write before, and its leaf is the one for the key, too. A leaf that
- * keeps its version keeps its slices: it may take over those of a neighbour that goes, and gives
- * some away only with a new version.
+ * Whether the key belongs to the leaf of the previous write, so the path is still valid. A leaf
+ * with the same version still has its slices. It may take over those of a removed neighbour,
+ * but it loses slices only with a new version.
  */
 static inline bool
 path_goes_on(const struct mt_session *session, struct path *path)
@@ -283,7 +284,10 @@ path_goes_on(const struct mt_session *session, struct path *path)
 	return true;
 }
 
-/* As find_value(), noting the way. The key's last leaf is in the path, not locked. */
+/*
+ * Descend like find_value(), and note the path. The path ends at the key's last leaf, not
+ * locked.
+ */
 static inline void
 descend(struct mt_session *session, struct path *path)
 {
@@ -311,7 +315,10 @@ descend(struct mt_session *session, struct path *path)
 	}
 }
 
-/* To the key's leaf, which is then locked; the slot that has its slice and length, or -1. */
+/*
+ * Descend to the key's leaf and lock it. Returns the slot with the key's slice and length, or
+ * -1.
+ */
 static inline int
 descend_and_lock(struct mt_session *session, struct path *path, struct nb_slice key)
 {
@@ -335,7 +342,7 @@ unlock(struct path *path, int rc)
 	return rc;
 }
 
-/* The slot has a suffix that is not the key's: it is another key. */
+/* Whether the slot has another key: the same slice, but another suffix. */
 static inline bool
 is_other(struct path *path, int slot)
 {
@@ -345,7 +352,7 @@ is_other(struct path *path, int slot)
 	return !key_has_suffix(&path->key, record_at(word));
 }
 
-/* Where the slot has a value of 8 bytes that may be changed in place; or NULL. */
+/* Location of the slot's value if it has 8 bytes and may be changed in place; else NULL. */
 static inline uint64_t *
 word_in_place(struct path *path, unsigned slot)
 {
@@ -360,7 +367,7 @@ word_in_place(struct path *path, unsigned slot)
 	return record->value_size == sizeof(*word) ? (uint64_t *)record->bytes : NULL;
 }
 
-/* One store, which every reader sees whole. Unlocks. */
+/* Replace the value by one store, which is atomic for readers. Unlocks the leaf. */
 static inline int
 replace_word(struct mt_session *session, struct path *path, uint64_t *at, uint64_t word)
 {
@@ -374,7 +381,7 @@ replace_word(struct mt_session *session, struct path *path, uint64_t *at, uint64
 	return unlock(path, NB_OK);
 }
 
-/* A value in place of another. The word and its length must change together: readers wait. */
+/* Replace the entry's value. If word and length must change together, readers wait. Unlocks. */
 static int
 replace(struct mt_session *session, struct path *path, unsigned slot, struct nb_slice value)
 {
@@ -417,7 +424,7 @@ update(struct mt_session *session, struct path *path, unsigned slot, struct nb_s
 	return replace(session, path, slot, value);
 }
 
-/* A key that is not there. NB_CONFLICT: begin again. Unlocks. */
+/* Add a missing key. NB_CONFLICT: restart. Unlocks the leaf. */
 static int
 add_key(struct mt_session *session, struct path *path, struct nb_slice value)
 {
@@ -446,7 +453,7 @@ add_key(struct mt_session *session, struct path *path, struct nb_slice value)
 
 enum how { HOW_PUT, HOW_INSERT, HOW_ADD, HOW_RESERVE };
 
-/* The leaf has the key, in that slot. */
+/* Store to a key that has an entry, in that slot. Unlocks the leaf. */
 static inline int
 store_again(struct mt_session *session, struct path *path, unsigned slot, struct nb_slice value,
 	enum how how)
@@ -469,7 +476,7 @@ store_again(struct mt_session *session, struct path *path, unsigned slot, struct
 	return replace_word(session, path, at, *at + operand);
 }
 
-/* In an epoch. */
+/* The caller is in an epoch. */
 static inline int
 store_within(
 	struct mt_session *session, struct nb_slice key, struct nb_slice value, enum how how)
@@ -489,7 +496,7 @@ store_within(
 			rc = store_again(session, path, (unsigned)slot, value, how);
 		if (rc != NB_CONFLICT)
 			return rc;
-		session->path_epoch = 0; /* the way to the leaf has changed, or is locked */
+		session->path_epoch = 0; /* the path has changed, or is locked */
 		back_off(&spins);
 	}
 }
@@ -521,7 +528,7 @@ add(struct mt_session *session, struct nb_slice key, uint64_t operand)
 	return store(session, key, (struct nb_slice){&operand, sizeof(operand)}, HOW_ADD);
 }
 
-/* Unlocks, and unlinks the leaf if it is empty then. */
+/* Remove the entry and unlock the leaf. Unlink the leaf if it is then empty. */
 static void
 remove_slot(struct mt_session *session, struct path *path, unsigned slot)
 {
@@ -539,7 +546,7 @@ remove_slot(struct mt_session *session, struct path *path, unsigned slot)
 		mt_prune(session, key, (size_t)(path->key.data - (const uint8_t *)key.data));
 }
 
-/* Remove the key if it has a value, or only if it has none. In an epoch. */
+/* Remove the key: with is_absent only a placeholder, else only a key with a value. In an epoch. */
 static int
 remove_key(struct mt_session *session, struct nb_slice key, bool is_absent)
 {
@@ -577,7 +584,7 @@ reserve(struct mt_session *session, struct nb_slice key)
 static void
 sweep(struct mt_session *session, struct nb_slice key)
 {
-	int ignored = remove_key(session, key, true); /* another session may have used it */
+	int ignored = remove_key(session, key, true); /* another session may have filled it */
 	(void)ignored;
 }
 
