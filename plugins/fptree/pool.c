@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The pool of libpmemobj. What is not plain from the calls:
+ * The pool of libpmemobj. The decisions that the calls alone do not explain:
  *
- * - Names. libpmemobj is told of the parts by a pool set file, a text whose parser wants
- *   absolute paths and splits at blanks. Here that file is in memory, made at each open,
- *   and the path is /proc/self/fd/N of the open directory: any path will do, a database
- *   can be moved, and the directory be renamed while it is open, which is how a pool gets
- *   its name when it is complete. Rejected: a set file beside the parts, which would hold
- *   the path of yesterday and one more thing to keep in step.
- * - What libpmemobj (1.12) does not check, though it then ends the process or writes where
- *   it must not: parts of more bytes than are reserved, a first part that is empty. So the
- *   parts are looked at first. What is damaged within them is its own to find, and not all
- *   of that does it survive.
- * - A part whose making was cut off. The heap grows by making a file and then reserving
- *   its blocks; a process that is killed between leaves a file too short to be a part,
- *   and no open would succeed any more. The heap knows nothing of that file yet, so it is
- *   put aside, and goes when the pool could be opened without it.
- * - Who makes a part. libpmemobj does, and then notes down how large the heap is; it syncs no
- *   directory, and a pool that lacks a part of what was noted it does not open. So where a
- *   flush is an msync(2), and the power can take a name, its growth is switched off: the part is
- *   made here, under the name and of the size that libpmemobj is about to use, its name
- *   made to last, and only then is libpmemobj told to grow. It takes a file that is there.
- * - Is it persistent memory? libpmem takes what it can map with MAP_SYNC for that, or
- *   everything if PMEM_IS_PMEM_FORCE is set, which it reads once in the life of a process.
- *   On tmpfs it has to be set, or libpmemobj would call msync(2) for nothing. After that
- *   it would flush by lines on a disk too, and its own metadata, which is flushed by it,
- *   would not survive a power failure: so `commit` is refused there.
+ * - Names. A pool set file, a text, names the parts for libpmemobj. Its parser wants absolute
+ *   paths and splits at blanks. Here the file is in memory, made at each open. Its path is
+ *   /proc/self/fd/N of the open directory. So any path is allowed and a database can be
+ *   moved. The directory can be renamed while it is open, so a complete pool gets its name
+ *   that way. Rejected: a set file beside the parts. It would contain an old path after a
+ *   move, and would have to be kept up to date.
+ * - Checks. libpmemobj (1.12) does not check for parts of more bytes than are reserved, or
+ *   for an empty first part. It then ends the process or writes where it must not. So this
+ *   engine checks the parts first. libpmemobj itself has to find damage within them, and does
+ *   not survive all of it.
+ * - Interrupted growth. The heap grows by making a file and then reserving its blocks. A
+ *   process that is killed in between leaves a file too short for a part, and every later
+ *   open would fail. The heap does not know the file yet. So an open renames it, and removes
+ *   it when the pool could be opened without it.
+ * - Growth. libpmemobj makes a part, then stores the size of the heap. It syncs no directory,
+ *   and it does not open a pool that lacks a stored part. If a flush is an msync(2), a power
+ *   failure can lose the name. So in that case its growth is switched off. This engine makes
+ *   the part, with the name and the size that libpmemobj is about to use, and makes the name
+ *   durable. Only then it tells libpmemobj to grow, which takes the existing file.
+ * - Persistent memory. libpmem takes every mapping with MAP_SYNC for persistent memory, or
+ *   all memory if PMEM_IS_PMEM_FORCE is set. It reads the variable once per process. On tmpfs
+ *   the variable must be set, or libpmemobj would call msync(2) without use. Afterwards
+ *   libpmemobj would flush by lines on a disk too. Its metadata would not survive a power
+ *   failure there. So pool_open() rejects `commit` in that case.
  */
 #include "pool.h"
 
@@ -42,28 +42,28 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* In the directory of the database, and of the parts. */
+/* Names in the directory of the database and in that of the parts. */
 static const char parts_name[] = "parts";
 static const char parts_name_new[] = "parts.new";
 static const char cut_off_name[] = "cut-off";
 
-/* Also of every later version, which the root tells. */
+/* The same for all versions; the root contains the version. */
 static const char layout_name[] = "mininb fptree";
 
 enum {
 	PART_NAME_SIZE = 24,
 	PROC_PATH_SIZE = 40,
-	SPARE_BYTES_A_RECORD = 32 /* references, marks, and the slot's own end */
+	SPARE_BYTES_A_RECORD = 32 /* references, marks, and the unused end of a slot */
 };
 
 /* f_type, as statfs(2) lists them. */
 static const uint32_t tmpfs_type = 0x01021994;
 static const uint32_t ramfs_type = 0x858458f6;
 
-/* Each costs some 30 ms on tmpfs, where its pages are cleared. */
+/* A part takes some 30 ms on tmpfs, which clears its pages. */
 static const long long growth_bytes = 64ll << 20;
 
-/* Addresses cost nothing. More than most have of memory. */
+/* Reserved addresses cost nothing. More than the memory of most machines. */
 #define SIZE_DEFAULT (64ull << 30)
 #define SIZE_STEP (2ull << 20)
 
@@ -82,7 +82,7 @@ fail_system(const struct pool *pool, const char *what)
 	return pool->host->fail(NB_FAIL, "%s: %s", what, strerror(errno));
 }
 
-/* What to do, where libpmemobj's own text does not tell. */
+/* Cause or remedy, for errors that libpmemobj's own text does not explain. */
 static const char *
 advice(int error)
 {
@@ -122,8 +122,8 @@ open_directory_at(int fd, const char *name)
 }
 
 /*
- * Before anything is looked at or cleared away. libpmemobj locks the parts as well, but
- * not yet while another process is making them.
+ * Lock the directory before anything in it is read or removed. libpmemobj locks the parts as
+ * well, but not while another process is still making them.
  */
 static int
 lock_directory(struct pool *pool)
@@ -154,7 +154,7 @@ part_name(char *name, unsigned number)
 	snprintf(name, PART_NAME_SIZE, "%06u.pmem", number);
 }
 
-/* The names in a directory, from the first one on. */
+/* List the names in a directory from the first one on. */
 static DIR *
 list(int fd)
 {
@@ -167,8 +167,8 @@ list(int fd)
 }
 
 /*
- * Take an unfinished pool away. What is not ours stays, and with it the directory. False:
- * errno tells.
+ * Remove an unfinished pool. Files that are not parts stay, and with them the directory.
+ * False: errno is set.
  */
 static bool
 clear_unfinished(const struct pool *pool)
@@ -200,7 +200,7 @@ fail_missing(const struct pool *pool)
 			      : "no directory parts");
 }
 
-/* Open the directory of the parts; where there is none make an unnamed one. */
+/* Open the directory of the parts. If it does not exist, make it with its temporary name. */
 static int
 find_parts(struct pool *pool, bool may_create)
 {
@@ -221,12 +221,12 @@ find_parts(struct pool *pool, bool may_create)
 	return pool->parts_fd >= 0 ? NB_OK : fail_system(pool, parts_name_new);
 }
 
-/* What the parts are, counted. */
+/* The numbers and sizes of the parts. */
 struct survey {
 	unsigned count, last;
-	unsigned short_count; /* of fewer bytes than a part can have */
+	unsigned short_count; /* of parts below the minimum size */
 	unsigned short_last;
-	uint64_t bytes; /* of the others */
+	uint64_t bytes; /* of all other parts */
 };
 
 static int
@@ -290,7 +290,7 @@ check_parts(struct pool *pool)
 
 /* --- how much it may grow --- */
 
-/* Four times the records: leaves that are half empty, slots that are rounded up. */
+/* Four times the size of the records, for half-empty leaves and rounded-up slots. */
 static uint64_t
 default_size(const struct nb_open_args *args, uint64_t taken_bytes)
 {
@@ -310,7 +310,10 @@ default_size(const struct nb_open_args *args, uint64_t taken_bytes)
 	return wanted < POOL_SIZE_MAX ? wanted : POOL_SIZE_MAX;
 }
 
-/* Not under ulimit -v, say, or valgrind; what libpmemobj says of that depends on which. */
+/*
+ * Test for address space, which ulimit -v or valgrind may limit. libpmemobj's text for this
+ * failure differs from case to case.
+ */
 static bool
 has_room(uint64_t size)
 {
@@ -344,7 +347,7 @@ settle_size(struct pool *pool, const struct nb_open_args *args, uint64_t size_by
 
 /* --- libpmemobj --- */
 
-/* The pool set file, in memory. -1: errno tells. */
+/* Make the pool set file in memory. -1: errno is set. */
 static int
 set_new(const struct pool *pool)
 {
@@ -415,7 +418,7 @@ is_memory_filesystem(int fd)
 	return (uint32_t)info.f_type == tmpfs_type || (uint32_t)info.f_type == ramfs_type;
 }
 
-/* Whatever libpmem was told: the kernel maps so on DAX only. */
+/* Independent of libpmem's settings: the kernel grants MAP_SYNC only on DAX. */
 static bool
 maps_as_dax(int fd)
 {
@@ -440,7 +443,7 @@ is_dax(const struct pool *pool)
 	return is;
 }
 
-/* Of a directory, by a file without a name. */
+/* Test a directory with an unnamed file. */
 static bool
 would_be_dax(const char *directory)
 {
@@ -453,7 +456,7 @@ would_be_dax(const char *directory)
 	return is;
 }
 
-/* The directory, or the nearest above it that there is; its name is cut to that. */
+/* Open the directory, or its nearest parent that exists. Its name is cut to that parent. */
 static int
 open_nearest(char *directory)
 {
@@ -495,7 +498,7 @@ is_switched_off(const char *variable)
 	return text != NULL && strcmp(text, "1") == 0;
 }
 
-/* libpmem can be told not to use an instruction; who tells it means us as well. */
+/* libpmem has variables that disable an instruction; this engine obeys them too. */
 static enum pm_flush
 line_flush(void)
 {
@@ -539,9 +542,9 @@ tell_medium(const struct pool *pool)
 			"fptree: the pool is in a file and not in persistent memory: each flush is an msync(2), which is slow");
 }
 
-/* --- what was not flushed --- */
+/* --- sync of unflushed data --- */
 
-/* The kernel knows which pages of a shared mapping were written to, of DAX as well. */
+/* The kernel knows which pages of a shared mapping were written, also on DAX. */
 static bool
 sync_part(const struct pool *pool, unsigned number)
 {
@@ -577,8 +580,8 @@ pool_sync(struct pool *pool)
 }
 
 /*
- * What was written at durability process was never flushed, and a write at commit stands
- * on it: on the leaf before, and on the mark that its slot had.
+ * Sync the data that was written at durability process and never flushed. A write at commit
+ * relies on it: on the previous content of the leaf, and on the slot's mark.
  */
 static int
 catch_up(const struct pool *pool)
@@ -607,7 +610,7 @@ check_magic(const struct pool *pool)
 static int
 find_root(struct pool *pool)
 {
-	/* Asking for more than there is would make the root larger. */
+	/* pmemobj_root() would enlarge a smaller root. */
 	if (!pool->is_new && pmemobj_root_size(pool->obj) != sizeof(struct pool_root))
 		return pool->host->fail(NB_FAIL,
 			"the pool is not a pool of this engine: it has another root; delete it to make a new one");
@@ -623,7 +626,7 @@ find_root(struct pool *pool)
 static int
 settle_growth(struct pool *pool)
 {
-	/* Near the end of the reservation it takes less. 0: none. */
+	/* Near the end of the reservation libpmemobj adds less. 0: nothing. */
 	long long growth = pool->flush == PM_FLUSH_MSYNC ? 0 : growth_bytes;
 
 	if (pmemobj_ctl_set(pool->obj, "heap.size.granularity", &growth) != 0)
@@ -631,7 +634,10 @@ settle_growth(struct pool *pool)
 	return NB_OK;
 }
 
-/* With all its blocks, and a name that lasts. 0, or an errno, and there is none. */
+/*
+ * Make a part with all its blocks and a durable name. Returns 0, or an errno after removing
+ * the file.
+ */
 static int
 make_part(const struct pool *pool, const char *name, uint64_t bytes)
 {
@@ -648,7 +654,7 @@ make_part(const struct pool *pool, const char *name, uint64_t bytes)
 	return error;
 }
 
-/* 0, or an errno; ENOMEM: of the reservation nothing is left. */
+/* Returns 0 or an errno. ENOMEM: the reservation is used up. */
 static int
 add_part(struct pool *pool)
 {
@@ -689,7 +695,7 @@ pool_grow(struct pool *pool, unsigned growths)
 	return error == 0;
 }
 
-/* Linux 6.1. Whatever the mount says of huge pages. */
+/* Since Linux 6.1; works with any huge-page setting of the mount. */
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -711,7 +717,7 @@ pool_use_huge_pages(struct pool *pool, uint64_t end)
 	pthread_mutex_unlock(&pool->growth_lock);
 }
 
-/* --- the whole --- */
+/* --- open, close, commit --- */
 
 int
 pool_close(struct pool *pool)
@@ -721,7 +727,7 @@ pool_close(struct pool *pool)
 	if (pool->parts_fd >= 0)
 		close(pool->parts_fd);
 	if (pool->is_unnamed)
-		clear_unfinished(pool); /* or the next create does */
+		clear_unfinished(pool); /* if it fails, the next create does it */
 	if (pool->directory_fd >= 0)
 		close(pool->directory_fd);
 	pthread_mutex_destroy(&pool->growth_lock);

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From the list of leaves to a tree: what each open does, after a crash or not.
+ * Recovery: every open builds the tree from the list of leaves, after a crash or not.
  *
- * The leaves are walked from the first on, then looked at from the last back, as what is
- * wrong with one is told by the one after it:
+ * It walks the leaves from the first to the last. Then it checks them from the last to the
+ * first, because the next leaf shows which records of a leaf are wrong:
  *
- * 1. A torn slot is no record (leaf.h), and is emptied.
- * 2. Records that are not below the least key of the next leaf that has any were left by
- *    a split or a merge that was cut off (smo.c), and are emptied.
- * 3. Of two records with one key the second is emptied: an update of LEAF_CELLS that was
- *    cut off (verbs.c).
- * 4. An empty leaf, but for the first, is unlinked, and given back.
- * 5. Leaves are marked as used as they are walked, blobs as their records are kept; all
- *    else in the pool is free.
+ * 1. A torn slot is not a record (leaf.h); recovery empties it.
+ * 2. All records of a leaf must be below the least key of the next leaf that has records. An
+ *    interrupted split or merge left the others (smo.c); recovery empties their slots.
+ * 3. Of two records with one key, recovery empties the second. An interrupted update of
+ *    LEAF_CELLS left them (verbs.c).
+ * 4. An empty leaf, except the first, is unlinked and given back.
+ * 5. Recovery marks leaves as used when it walks them, and blobs when it keeps their records.
+ *    All other space in the pool is free.
  *
- * What is emptied is emptied durably before the tree is used, and each step is one
- * that may be repeated: a crash within leaves what the next open can do again.
+ * Recovery makes its changes durable before the tree is used. Each step can be repeated, so
+ * after a crash within it the next open can do it again.
  */
 #include "internal.h"
 #include "search.h"
 
 #include <stdlib.h>
 
-/* What is known of a leaf of the chain. */
+/* The summary of a leaf of the chain. */
 struct summary {
 	uint64_t offset;
-	uint64_t least, greatest; /* words of its records, if it has any */
+	uint64_t least, greatest; /* words of its records, valid if has_records */
 	bool has_records;
-	bool is_plain; /* they are words: two that are equal are one */
+	bool is_plain; /* all keys are plain words: equal words are equal keys */
 };
 
-/* The least record of the leaves that come after. */
+/* The least record of all later leaves. */
 struct bound {
 	bool is_set;
 	struct record record;
-	uint8_t *room; /* that it may point into */
+	uint8_t *room; /* the record may point into it */
 };
 
 struct recovery {
@@ -42,7 +42,7 @@ struct recovery {
 	struct pm *pm;
 	struct summary *leaves;
 	size_t count, room;
-	struct record *records; /* of one leaf */
+	struct record *records; /* of the current leaf */
 	uint8_t *linear;
 	struct bound bound;
 };
@@ -72,7 +72,7 @@ add_leaf(struct recovery *recovery, uint64_t offset)
 	return NB_OK;
 }
 
-/* Marked as they come: a leaf that comes twice, or is none, is found so. */
+/* Mark each leaf on the way. This finds an offset that occurs twice or is not a leaf. */
 static int
 walk_chain(struct recovery *recovery)
 {
@@ -111,7 +111,7 @@ is_below_word(const struct bound *bound, uint64_t word, size_t size)
 	return word == bound->record.word && size < bound->record.key_size;
 }
 
-/* What a pass over the words of a leaf tells. */
+/* The result of a pass over the words of a leaf. */
 struct words_seen {
 	uint64_t least, greatest;
 	unsigned count;
@@ -119,14 +119,14 @@ struct words_seen {
 };
 
 /*
- * Fingerprints and all, without a branch: which slots are empty cannot be predicted, and
- * this is where an open spends its time.
+ * Set the fingerprints and summarize the words, without a branch. Empty slots cannot be
+ * predicted, and an open spends most of its time here.
  */
 static struct words_seen
 see_words(const struct layout *layout, const char *bytes, struct leaf *line)
 {
 	const uint64_t *slot = slot_at(layout, bytes, 1);
-	uint64_t least_less_one = UINT64_MAX, greatest = 0; /* so that 0 is no least */
+	uint64_t least_less_one = UINT64_MAX, greatest = 0; /* 0 is never the least */
 	unsigned count = 0, others = 0;
 
 	for (unsigned i = 1; i <= layout->slots; i++, slot += 2) {
@@ -155,7 +155,7 @@ empty_words_from_bound(struct recovery *recovery, const char *bytes)
 	}
 }
 
-/* False: it holds something else too, and nothing was done. */
+/* False: the leaf also has other records, and recovery has only set fingerprints. */
 static bool
 look_at_words(struct recovery *recovery, struct summary *leaf, struct leaf *line, char *bytes)
 {
@@ -187,7 +187,10 @@ mark_blob(struct recovery *recovery, const struct record *record)
 	return NB_OK;
 }
 
-/* A reference is looked at before it is followed: to a place for blobs, that has what it says. */
+/*
+ * Check a reference before it is followed: it must lead into space for blobs that is large
+ * enough for the blob's sizes.
+ */
 static bool
 is_blob_sound(const struct tree *tree, const uint64_t *slot)
 {
@@ -204,7 +207,7 @@ is_blob_sound(const struct tree *tree, const uint64_t *slot)
 		blob->value_size <= room - sizeof(*blob) - blob->key_size;
 }
 
-/* Is the same key among the records before this one? */
+/* Does an earlier record of the leaf have the same key? */
 static bool
 is_twice(const struct recovery *recovery, const struct leaf *line, unsigned count,
 	const struct record *record, uint8_t fingerprint)
@@ -294,7 +297,7 @@ read_least(const struct recovery *recovery, const struct summary *leaf, struct r
 	}
 }
 
-/* The leaves before this one end below its least record. */
+/* All earlier leaves must end below the least record of this one. */
 static void
 set_bound(struct recovery *recovery, const struct summary *leaf)
 {
@@ -309,7 +312,7 @@ set_bound(struct recovery *recovery, const struct summary *leaf)
 		read_least(recovery, leaf, &bound->record, bound->room);
 }
 
-/* Ask for a leaf that will be looked at soon. */
+/* Prefetch a leaf that is checked soon. */
 static void
 prefetch_ahead(const struct recovery *recovery, size_t i)
 {
@@ -334,7 +337,10 @@ look_at_leaf(struct recovery *recovery, struct summary *leaf, struct leaf *line)
 	return look_at_records(recovery, leaf, line, bytes);
 }
 
-/* From the last to the first; `next` links those that stay: the first, and which have records. */
+/*
+ * Check all leaves from the last to the first. `next` links the leaves that stay: the first
+ * one, and those with records.
+ */
 static int
 look_at_chain(struct recovery *recovery)
 {
@@ -367,7 +373,7 @@ look_at_chain(struct recovery *recovery)
 	return NB_OK;
 }
 
-/* Give what was unlinked back, and close the gaps in the list. */
+/* Free the unlinked leaves, and remove them from the list. */
 static void
 drop_empty(struct recovery *recovery, struct heap_cache *cache)
 {
@@ -384,10 +390,10 @@ drop_empty(struct recovery *recovery, struct heap_cache *cache)
 
 /* --- inner nodes, level by level --- */
 
-/* Children of one level, and what separates each from the one before it. */
+/* The children of one level, and the separators between each and its predecessor. */
 struct level {
 	uint64_t *children;
-	struct separator *separators; /* [0] is nothing */
+	struct separator *separators; /* [0] is unused */
 	size_t count;
 };
 
@@ -430,14 +436,17 @@ separate_leaves(struct recovery *recovery, struct level *level)
 	return true;
 }
 
-/* Of `left` children, how many the next node takes: all nodes get nearly the same. */
+/* The number of the `left` children for the next node. All nodes get nearly the same number. */
 static size_t
 children_of_next(size_t left, size_t nodes)
 {
 	return (left + nodes - 1) / nodes;
 }
 
-/* One node for each run of children, seven eighths full; they are the level above. */
+/*
+ * Make a node for each run of children, at most seven eighths full. The nodes are the level
+ * above.
+ */
 static bool
 build_level(struct tree *tree, const struct level *below, uint32_t height, struct level *above)
 {
@@ -468,7 +477,10 @@ build_level(struct tree *tree, const struct level *below, uint32_t height, struc
 	return true;
 }
 
-/* Out of memory loses the nodes that were made: the open fails, and the process with it. */
+/*
+ * If memory runs out, the nodes made so far leak. The open then fails, and with it the
+ * process.
+ */
 static int
 build_inner(struct recovery *recovery)
 {

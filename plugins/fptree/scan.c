@@ -2,15 +2,16 @@
 /*
  * Scans, in both directions.
  *
- * A scan copies one leaf at a time, as it was at one moment, sorts it, and tells it. On
- * the way down it has seen the separators that enclose the leaf; it goes on by descending
- * again, to where the keys at the far one are. So it needs no link between leaves, and
- * whatever is split or merged meanwhile: the separators cut the keys into ranges without
- * gaps, each range is told once, as of one moment within the scan. What was there
- * throughout is told, exactly once; what came or went meanwhile may be or not.
+ * A scan copies one leaf at a time, as it was at one moment. It sorts the copy and returns
+ * its records. On the way down it has noted the separators around the leaf. It continues with
+ * a new descent, to the leaf that contains the keys at the far separator. So it needs no link
+ * between leaves, and splits and merges do not disturb it. The separators divide the keys
+ * into ranges without gaps. The scan returns each range once, as it was at one moment within
+ * the scan. So it returns each record that existed throughout exactly once. A record that was
+ * added or removed meanwhile may be returned or not.
  *
- * Records out of line are not copied: their blobs stay while the scan is in its epoch. It
- * leaves that between two leaves, so that it does not hold up more than it needs.
+ * Blobs are not copied: they stay while the scan is in its epoch. The scan leaves the epoch
+ * between two leaves, so it does not hold back more memory than needed.
  */
 #include "descend.h"
 
@@ -22,9 +23,9 @@ struct fences {
 	bool has_low, has_high;
 };
 
-/* --- the leaf that comes next --- */
+/* --- the next leaf --- */
 
-/* One try of descending to where the scan goes on. False: begin again. */
+/* One attempt to descend to the next leaf of the scan. False: begin again. */
 static bool
 approach_once(struct tree_session *session, const struct key *key, struct place *place,
 	struct fences *fences)
@@ -73,7 +74,7 @@ approach_once(struct tree_session *session, const struct key *key, struct place 
 	}
 }
 
-/* Copy the leaf; its slots that are in use, or 0 with *is_copied unset: begin again. */
+/* Copy the leaf. Returns its used slots; if *is_copied is false, begin again. */
 static uint64_t
 copy_leaf(struct tree_session *session, const struct place *place, bool *is_copied)
 {
@@ -109,7 +110,7 @@ set_bound(struct scan *scan, const uint8_t *data, size_t size, bool is_in)
 	return true;
 }
 
-/* As a key: the tail, or the word without the zeros at its end. */
+/* Set the bound to the separator as a key: the tail, or the word without its trailing zeros. */
 static bool
 set_bound_to(struct scan *scan, const struct separator *separator, bool is_in)
 {
@@ -124,7 +125,7 @@ set_bound_to(struct scan *scan, const struct separator *separator, bool is_in)
 	return set_bound(scan, bytes, size, is_in);
 }
 
-/* Is the record at or beyond the bound? */
+/* Is the record inside the bound? */
 static bool
 is_wanted(const struct scan *scan, const struct key *key, const struct record *record)
 {
@@ -139,7 +140,7 @@ is_wanted(const struct scan *scan, const struct key *key, const struct record *r
 	return scan->is_backward ? order < 0 : order > 0;
 }
 
-/* The records of the copy that are wanted, in the order in which they are told. */
+/* Sort the wanted records of the copy in the order of the scan. */
 static void
 sort_records(struct tree_session *session, const struct key *key, uint64_t used)
 {
@@ -167,7 +168,7 @@ sort_records(struct tree_session *session, const struct key *key, uint64_t used)
 	}
 }
 
-/* The next leaf; in an epoch that begins here. NB_OK or NB_FAIL. */
+/* Load the next leaf, inside an epoch that begins here. NB_OK or NB_FAIL. */
 static int
 load_leaf(struct tree_session *session)
 {
