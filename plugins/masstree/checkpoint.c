@@ -2,15 +2,16 @@
 /*
  * A checkpoint, written while sessions write.
  *
- * The keys are divided into ranges of about the same size, a part (a file) each. Threads, one for
- * each checkpoint directory, scan them. A scan is no snapshot: the parts have all changes up to
- * the number `first`, which is read before, and some later ones. A recovery repeats those after
- * `first`, in order, so a record ends as its last change left it. Before the checkpoint counts,
- * the logs are synced up to all that it may have seen. Else a power failure could leave a change
- * without those that it depends on.
+ * The keys are divided into ranges of similar size. Each range is a part, which is a file.
+ * Threads, one for each checkpoint directory, scan the ranges. A scan is not a snapshot. The
+ * parts contain all changes up to the number `first`, which is read before the scans, and some
+ * later ones. A recovery repeats the changes after `first` in order, so each record gets its
+ * last state. Before the checkpoint becomes valid, the logs are synced up to every change that
+ * it may contain. Otherwise a power failure could keep a change and lose those that it depends
+ * on.
  *
- * A part has blocks with checksums: a torn or cut one is found, and the state file names only
- * parts that were complete.
+ * A part consists of blocks with checksums, so a torn or cut part is detected. The state file
+ * names only complete parts.
  */
 #include "store.h"
 
@@ -145,12 +146,12 @@ end_part(struct part *part, bool is_synced)
 
 struct job {
 	struct store *store;
-	struct state *state; /* that will be */
+	struct state *state; /* the next state */
 	uint64_t pivots[PARTS_MAX];
 	unsigned parts, threads;
 	uint64_t records; /* atomic */
-	int error;        /* errno of one of them; atomic */
-	int rc;           /* of the tree; atomic */
+	int error;        /* errno of a failed part; atomic */
+	int rc;           /* return value of a failed tree call; atomic */
 };
 
 /* The least key whose slice is at least the pivot. */
@@ -295,7 +296,10 @@ unlink_parts(const struct state *state)
 		unlink(state->parts.path[i]);
 }
 
-/* The parts, then what they may have seen. */
+/*
+ * Write the parts, sync the logs up to the changes that they may contain, then write the state
+ * file.
+ */
 static int
 write_files(struct job *job)
 {
@@ -321,7 +325,7 @@ write_files(struct job *job)
 	return rc == NB_OK ? state_write(job->state, store) : rc;
 }
 
-/* With the lock of checkpoints. */
+/* The caller holds checkpoint_lock. */
 static int
 write_checkpoint(struct store *store)
 {
@@ -373,7 +377,7 @@ checkpoint_write(struct store *store)
 	return rc;
 }
 
-/* --- what is left over --- */
+/* --- stray files --- */
 
 static bool
 is_named(const struct state *state, const char *directory, const char *name, const char *rest)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files that an open reads, and the first of them, the parts of the checkpoint. Parts have
- * different keys, so each is read by itself, by several threads.
+ * The files that an open reads, and loading the checkpoint. Its parts have different keys, so
+ * several threads load them independently.
  */
 #include "store.h"
 
@@ -81,7 +81,7 @@ load_block(struct mt_session *session, const char *at, const struct block_header
 	return at == end ? NB_OK : NB_NOT_FOUND;
 }
 
-/* NB_NOT_FOUND: damaged. */
+/* Load the records of a mapped part. NB_NOT_FOUND: the part is damaged. */
 static int
 load_view(struct mt_session *session, const struct view *view, const struct state *state,
 	unsigned index, uint64_t *records)

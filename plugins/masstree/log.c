@@ -3,9 +3,9 @@
  * The log of each session.
  *
  * A record is copied into a mapping of the segment, which survives kill -9 and costs no system
- * call. Its number is taken from one counter with the leaf locked. That is the only line that all
- * writers share, and some 10 ns; in exchange numbers have no gaps, so a recovery knows of each
- * change whether all before it are there.
+ * call. Its number comes from one counter, taken while the leaf is locked. That counter is the
+ * only cache line that all writers share, and costs some 10 ns. In exchange, numbers have no
+ * gaps, so a recovery knows for each change whether it has all earlier ones.
  */
 #include "store.h"
 
@@ -65,7 +65,7 @@ log_name(char *name, size_t room, const struct log *log, uint64_t segment)
 		store->id, store->generation, log->id, segment);
 
 	if (size < 0 || (size_t)size >= room)
-		name[0] = '\0'; /* no file can be made then */
+		name[0] = '\0'; /* creating a file then fails */
 }
 
 static int
@@ -76,7 +76,7 @@ segment_failed(const struct log *log, const char *what, uint64_t size, int error
 		what, (unsigned long long)(size >> 10), log_directory(log), strerror(error));
 }
 
-/* A file of `size` bytes whose blocks are there, mapped. */
+/* Create and map a file of `size` bytes with allocated blocks. */
 static int
 segment_make(const struct log *log, struct segment *segment, size_t size)
 {
@@ -123,7 +123,7 @@ segment_unmap(struct segment *segment)
 	segment->map = NULL;
 }
 
-/* The present one is full. With the lock. */
+/* Move the current segment, which is full, to the full ones. The caller holds log->lock. */
 static bool
 segment_put_aside(struct log *log)
 {
@@ -140,7 +140,7 @@ segment_put_aside(struct log *log)
 	return true;
 }
 
-/* The thread that syncs makes the pages of new segments writable, too. */
+/* Ask the sync thread to make the pages of a new segment writable. */
 static void
 ask_for_pages(struct store *store)
 {
@@ -150,7 +150,7 @@ ask_for_pages(struct store *store)
 	pthread_mutex_unlock(&store->sync_lock);
 }
 
-/* A segment in which there is room for so much. The old one stays where that fails. */
+/* Begin a segment with room for `size` bytes. On failure the old segment stays. */
 static int
 segment_next(struct log *log, size_t size)
 {
@@ -181,8 +181,9 @@ segment_next(struct log *log, size_t size)
 /* --- records --- */
 
 /*
- * Make the pages from `from` on writable together: one by one, each of which asks the file system,
- * they cost the writes about twice as much. Where it fails they come one by one. Returns how far.
+ * Make the pages from `from` on writable with one call. Page faults, each of which calls the
+ * file system, cost a write about twice as much. If the call fails, page faults do the work.
+ * Returns the end of these pages.
  */
 static size_t
 populate(char *map, size_t from, size_t size)
@@ -196,7 +197,10 @@ populate(char *map, size_t from, size_t size)
 	return from + count;
 }
 
-/* By the session, where the other thread is not ahead of it. Twice does no harm. */
+/*
+ * Called by the session if the sync thread is not ahead of it. Preparing a page twice is
+ * harmless.
+ */
 static void
 prepare_pages(struct segment *segment, size_t end)
 {
@@ -208,7 +212,7 @@ prepare_pages(struct segment *segment, size_t end)
 	__atomic_store_n(&segment->ready, ready, __ATOMIC_RELAXED);
 }
 
-/* By the other thread. False: nothing is left. The lock is not held during the call that is long. */
+/* Called by the sync thread. False: no pages remain. The lock is not held during the long call. */
 static bool
 prepare_ahead(struct log *log)
 {
@@ -218,7 +222,10 @@ prepare_ahead(struct log *log)
 	pthread_mutex_unlock(&log->lock);
 	if (now.map == NULL || from >= now.size)
 		return false;
-	/* It may be unmapped meanwhile, and another mapping be there: its pages stay what they are. */
+	/*
+	 * The segment may be unmapped meanwhile, even replaced by another mapping: its contents
+	 * do not change.
+	 */
 	size_t ready = populate(now.map, from, now.size);
 	pthread_mutex_lock(&log->lock);
 	if (log->now.map == now.map &&
@@ -238,7 +245,7 @@ logs_prepare(struct store *store)
 	}
 }
 
-/* Room for a record of `size` bytes; *record. */
+/* Reserve room for a record of `size` bytes at *record. */
 static int
 reserve_record(struct log *log, size_t size, struct log_record **record)
 {
@@ -258,13 +265,13 @@ reserve_record(struct log *log, size_t size, struct log_record **record)
 		    0))
 		prepare_pages(&log->now, log->now.end + size);
 	*record = (void *)(log->now.map + log->now.end);
-	/* The lines of the next records: nobody else's cache has a use for them. */
+	/* The cache lines of the next records: no other CPU needs them. */
 	__builtin_prefetch(log->now.map + log->now.end + size + 128, 1);
 	__builtin_prefetch(log->now.map + log->now.end + size + 192, 1);
 	return NB_OK;
 }
 
-/* The record has all but its number and its checksum. */
+/* Complete the record with its size, number and checksum, and append it. */
 static void
 append_record(struct log *log, struct log_record *record, size_t size)
 {
@@ -340,7 +347,7 @@ log_record_list(void *to, const struct nb_write *writes, size_t count)
 	return NB_OK;
 }
 
-/* --- all of them --- */
+/* --- all logs --- */
 
 int
 logs_open(struct store *store)
@@ -373,7 +380,7 @@ logs_open(struct store *store)
 				    strerror(error));
 }
 
-/* What was allocated and never used. A failure costs only the space. */
+/* Cut off the unused end of the current segment. A failure costs only space. */
 static void
 cut_rest(const struct log *log)
 {

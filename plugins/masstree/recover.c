@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recovery: the parts of the checkpoint, then the logs, both by several threads.
+ * Recovery: load the parts of the checkpoint, then repeat the logs, both with several threads.
  *
- * The logs are merged by the numbers of their records. Each thread merges all of them and applies
- * the changes of its own keys, those whose hash says so: a key is in one thread, and its changes
- * stay in order.
+ * The logs are merged by the numbers of their records. Each thread merges all logs, and applies
+ * only the changes of its own keys, chosen by hash. So one thread has all changes of a key and
+ * applies them in order.
  *
- * Which records count? A chain of segments ends at the first record that is torn, or whose
- * segment is not followed by the one that was made after it. A kill tears only what was never
- * acknowledged, so at `process` all others count. After a power failure any log may lack its end.
- * Then records count up to the first number that is in no log: a consistent prefix. At `commit`
- * that is always done, since nothing is acknowledged before all with lower numbers are synced. At
- * `periodic` it is done if the machine was started since.
+ * Which records count?
+ * - A chain of segments ends at a torn record, or at a segment that is not followed by its
+ *   successor.
+ * - A kill tears only records that were never acknowledged, so at `process` all other records
+ *   count.
+ * - After a power failure any log may lack its end. Then records count up to the first number
+ *   that is in no log: a consistent prefix.
+ * - At `commit` this rule always applies: a write is acknowledged only after all lower numbers
+ *   are synced.
+ * - At `periodic` it applies if the machine has been started since.
  */
 #include "store.h"
 
@@ -26,12 +30,12 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* A segment that was found. */
+/* A segment file. */
 struct found {
 	uint64_t generation, session, segment;
 	char *path;
 	struct view view;
-	size_t end; /* of its records that are whole */
+	size_t end; /* end of its valid records */
 	uint64_t last, before;
 	bool is_torn;
 };
@@ -45,9 +49,9 @@ struct replay {
 	struct store *store;
 	const struct state *state;
 	struct founds founds;
-	uint64_t limit; /* of the generation that the state names */
+	uint64_t limit; /* last number that counts in the state's generation */
 	unsigned threads;
-	uint64_t replayed, dropped, last; /* of thread 0 */
+	uint64_t replayed, dropped, last; /* counted by thread 0 */
 	int rc;                           /* atomic */
 };
 
@@ -66,7 +70,10 @@ add_found(struct founds *founds, const struct found *found)
 	return true;
 }
 
-/* The last number that counts of a generation. 0: it is none of ours. */
+/*
+ * The last number of a generation that counts. 0: the generation does not belong to the
+ * database.
+ */
 static uint64_t
 limit_of(const struct replay *replay, uint64_t generation)
 {
@@ -131,7 +138,7 @@ record_at(const struct found *found, size_t at)
 	return (const void *)(found->view.data + at);
 }
 
-/* Whole, and with its parts where they should be. */
+/* Whether a record is complete, with valid sizes, number and checksum. */
 static bool
 is_sound(const struct found *found, const struct log_record *record, size_t room)
 {
@@ -143,7 +150,7 @@ is_sound(const struct found *found, const struct log_record *record, size_t room
 		record_checksum(record, found->generation) == record->checksum;
 }
 
-/* How far the records of the segment are whole. */
+/* Find the end of the segment's valid records. */
 static void
 walk(struct found *found, const struct state *state)
 {
@@ -191,7 +198,7 @@ open_segments(void *to, unsigned thread)
 	}
 }
 
-/* Of each chain what follows a segment that is torn, or that lacks its end, does not count. */
+/* Drop the segments of each chain that follow a torn segment or one without its end. */
 static void
 cut_chains(struct replay *replay)
 {
@@ -213,11 +220,11 @@ cut_chains(struct replay *replay)
 
 /* --- the merge --- */
 
-/* Where a thread is in a chain. */
+/* The position of a thread in a chain. */
 struct cursor {
 	const struct found *at, *end; /* of the chain */
 	size_t offset;
-	const struct log_record *record; /* NULL: it is over */
+	const struct log_record *record; /* NULL: at the end */
 };
 
 static void
@@ -259,7 +266,7 @@ cursors_new(const struct replay *replay, size_t *count)
 	return cursors;
 }
 
-/* The one with the least number; NULL: all are over. */
+/* The cursor with the least number; NULL: all are at the end. */
 static struct cursor *
 cursors_least(struct cursor *cursors, size_t count)
 {
@@ -272,7 +279,10 @@ cursors_least(struct cursor *cursors, size_t count)
 	return least;
 }
 
-/* The last number of the state's generation before one that is nowhere. False: out of memory. */
+/*
+ * Set the limit: the last number of the state's generation before the first missing one. False:
+ * out of memory.
+ */
 static bool
 find_limit(struct replay *replay)
 {
@@ -299,7 +309,7 @@ find_limit(struct replay *replay)
 	return true;
 }
 
-/* Whether the key is one of the thread's. */
+/* Whether the key belongs to the thread. */
 static bool
 is_share(const struct replay *replay, unsigned thread, const char *key, size_t size)
 {
@@ -318,7 +328,7 @@ apply_one(struct mt_session *session, const char *bytes, size_t key_size, uint32
 	return rc == NB_NOT_FOUND ? NB_OK : rc;
 }
 
-/* The part of a record that is the thread's. Its checksum is right. */
+/* Apply the changes of a record that belong to the thread. The checksum has been verified. */
 static int
 apply(const struct replay *replay, struct mt_session *session, unsigned thread,
 	const struct log_record *record)
@@ -387,9 +397,9 @@ replay_logs(void *to, unsigned thread)
 		__atomic_store_n(&replay->rc, rc, __ATOMIC_RELAXED);
 }
 
-/* --- the whole --- */
+/* --- recovery --- */
 
-/* May a log lack its end though later records of others are there? */
+/* Whether a log may lack its end although other logs have later records. */
 static bool
 may_have_gaps(const struct state *state)
 {

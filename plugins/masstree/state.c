@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state file: which files belong to the database. It is text, a line for each fact, the last
- * one with a checksum of the others, and is replaced by rename(2).
+ * The state file names the files of the database. It is text with one line for each fact. The
+ * last line has a checksum of the others. rename(2) replaces the file.
  */
 #include "store.h"
 
@@ -128,7 +128,7 @@ static void NB_PRINTF(2, 3) add_line(struct text *text, const char *fmt, ...)
 	text->size += (size_t)size;
 }
 
-/* What is within the database's directory moves with it. */
+/* Write paths inside the database's directory relative to it, so it can be moved. */
 static void
 add_path(struct text *text, const char *what, const char *path, const struct store *store)
 {

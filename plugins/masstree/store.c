@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A store from its opening to its closing: what was there is recovered, then a generation begins,
- * with its own logs. So the end of an older log, torn or not, is never written again.
+ * Open and close of a store. An open recovers the existing records, then begins a new
+ * generation with logs of its own. So no session ever appends to an older log, whether its end
+ * is torn or not.
  */
 #include "store.h"
 
@@ -26,7 +27,7 @@ store_boot(char *boot)
 	boot[strcspn(boot, "\n")] = '\0';
 }
 
-/* One process at a time. The lock ends with the process. */
+/* Allow one process at a time. The lock ends with the process. */
 static int
 lock_store(struct store *store)
 {
@@ -56,7 +57,7 @@ begin_new(struct store *store, struct state *state)
 	return NB_OK;
 }
 
-/* The generation of this open, after what `state` had. */
+/* Begin the generation of this open; `state` has the earlier ones. */
 static int
 begin_generation(struct store *store, struct state *state, uint64_t last, bool has_logs)
 {
@@ -80,7 +81,7 @@ begin_generation(struct store *store, struct state *state, uint64_t last, bool h
 	return NB_OK;
 }
 
-/* Those that the options name. */
+/* Log each directory if the user set the option. */
 static void
 log_directories(
 	const struct store *store, const char *what, const char *list, const struct dirs *dirs)
@@ -124,7 +125,7 @@ fill(struct store *store, const struct store_args *args)
 		rc = begin_generation(store, &store->state, last, has_logs);
 	if (rc == NB_OK && store->durability != NB_DUR_NONE)
 		rc = logs_open(store);
-	if (rc == NB_OK) /* at the limit, a checkpoint replaces the older logs */
+	if (rc == NB_OK) /* at the limit, a checkpoint replaces the old logs */
 		rc = store->state.closed_count < STORE_CLOSED_MAX
 			? state_write(&store->state, store)
 			: checkpoint_write(store);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How logs come onto storage.
+ * How logs reach storage.
  *
- * What is made durable together is a round: the counter is read, sessions that are in the middle
- * of an older write are waited for, and then all logs are synced. One thread does it, for
- * `commit` one of those who wait, and for `periodic` a thread of its own. A write is acknowledged
- * at `commit` when a round has covered its number, and so everything that it may depend on.
+ * A round makes changes durable together. It reads the counter, waits for sessions in the
+ * middle of an older write, and syncs all logs. One thread performs a round: at `commit` one of
+ * the waiting sessions, at `periodic` the sync thread. At `commit` a write is acknowledged when
+ * a round has covered its number, and with it every change that the write may depend on.
  */
 #include "store.h"
 
@@ -37,11 +37,11 @@ logs_settled(struct store *store)
 }
 
 /*
- * Its records up to segment->end. 0 or errno.
+ * Sync the records up to segment->end. Returns 0 or an errno.
  *
- * The kernel makes each page that it writes read-only, and interrupts the session's processor for
- * it. So pages that are full are first taken out of the mapping, all together; their contents stay
- * in the page cache.
+ * The kernel makes each page that it writes read-only, and interrupts the session's CPU for
+ * that. So full pages are first removed from the mapping, all with one call. Their contents
+ * stay in the page cache.
  */
 static int
 segment_sync(const struct segment *segment)
@@ -66,14 +66,14 @@ sync_directory(const char *path)
 	return error;
 }
 
-/* What is to be synced of a log: a full segment, or at the end the present one. */
+/* The next segment of a log to be synced: a full one, or at the end the current one. */
 struct task {
 	struct segment segment; /* map NULL: nothing */
-	size_t at;              /* of the full ones */
+	size_t at;              /* index in log->full */
 	bool is_full, has_new_name;
 };
 
-/* The first full segment from `at` on that is not synced, else the present one. */
+/* Find the first full segment from `at` on that is not synced, else the current segment. */
 static void
 find_task(struct task *task, struct log *log, size_t at)
 {
@@ -94,7 +94,10 @@ find_task(struct task *task, struct log *log, size_t at)
 	pthread_mutex_unlock(&log->lock);
 }
 
-/* The present segment may have become a full one meanwhile: its next sync begins earlier then. */
+/*
+ * Note the result of a sync. If the current segment has become full meanwhile, its `synced`
+ * stays, so its next sync begins earlier.
+ */
 static void
 end_task(struct log *log, struct task *task, int error)
 {
@@ -111,8 +114,8 @@ end_task(struct log *log, struct task *task, int error)
 }
 
 /*
- * Older segments first. The session's lock is not held during a sync, because the session would
- * wait for it when it needs a new segment. `trimming` keeps the mappings. 0 or errno.
+ * Sync a log, older segments first. log->lock is not held during a sync, because the session
+ * needs it to begin a new segment. `trimming` keeps the mappings. Returns 0 or an errno.
  */
 static int
 sync_one(struct log *log)
@@ -133,7 +136,7 @@ sync_one(struct log *log)
 	return error;
 }
 
-/* With sync_lock held, which is released meanwhile. */
+/* The caller holds sync_lock, which is released meanwhile. */
 static void
 sync_round(struct store *store)
 {
@@ -190,7 +193,7 @@ log_sync(struct store *store)
 	return sync_up_to(store, __atomic_load_n(&store->counter, __ATOMIC_ACQUIRE));
 }
 
-/* With sync_lock held, which is released meanwhile. */
+/* The caller holds sync_lock, which is released meanwhile. */
 static void
 prepare_segments(struct store *store)
 {
