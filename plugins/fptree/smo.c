@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Splits and merges of leaves: the structure's changes that are to last.
+ * Splits and merges of leaves, which are durable changes of the structure.
  *
- * Both descend again (approach.c), lock the parent and the leaves, and then, F being
- * flush and fence, and the store that commits in brackets:
+ * Both descend again (approach.c) and lock the parent and the leaves. Then they make the
+ * stores below. F is flush and fence; brackets mark the store that commits:
  *
- *   split of L into L and M:   M's slots and M.next = L.next, F, [L.next = M], F, the
- *     slots of L that M has now := 0, F.
- *     Until the commit M is free space. After it, until the last F, records may be in both: they
- *     are not below M's least key, which M has had from the commit on, and that is how
- *     recovery knows them and empties them in L. M does not change before the last F. No
- *     log is needed, and nothing has to be undone.
+ *   split of L into L and M:   M's slots and M.next = L.next, F, [L.next = M], F,
+ *     the slots of L that M now has := 0, F.
  *
- *   merge of M into L, L.next = M:   M's records into empty slots of L, F, [L.next =
- *     M.next], F.
- *     Until the commit the new records of L, whole or torn, are again not below M's
- *     least key: a torn one is none, a whole one is emptied by recovery. After it M is free
- *     space (once its epoch is over), and they are where they belong.
+ * Until the commit, M is free space. Between the commit and the last F, both leaves may
+ * contain the same records. These records are not below M's least key. M has this key since
+ * the commit and does not change before the last F. So recovery recognizes the records and
+ * empties them in L. The split needs no log and never has to be undone.
+ *
+ *   merge of M into L, L.next = M:   M's records into empty slots of L, F,
+ *     [L.next = M.next], F.
+ *
+ * Until the commit, the new records of L, whole or torn, are not below M's least key either.
+ * A torn one is not a record, and recovery empties a whole one. After the commit the records
+ * belong to L, and M is free space once its epoch is over.
  *
  * The first leaf is never merged into another, so the pool's head never changes.
  */
@@ -27,15 +29,15 @@
 
 /* --- the split of a leaf --- */
 
-/* How the records of a full leaf are shared out. */
+/* The distribution of a full leaf's records. */
 struct share {
 	uint64_t moved; /* slots that go to the new leaf */
 	struct separator separator;
 };
 
 /*
- * How many records stay: half of them. Or nearly all where the new key comes after all
- * that there is, or before: who inserts in order fills every leaf then.
+ * The number of records that stay: half of them. If the new key is above or below all others,
+ * all but one record go to one side: in-order inserts then fill every leaf.
  */
 static unsigned
 records_to_keep(const struct approach *approach, unsigned count, unsigned below)
@@ -47,7 +49,7 @@ records_to_keep(const struct approach *approach, unsigned count, unsigned below)
 	return count / 2;
 }
 
-/* The k-th smallest, from 0, of words that are all different; their order is changed. */
+/* Select the k-th smallest, from 0, of different words. It changes their order. */
 static uint64_t
 select_word(uint64_t *words, unsigned count, unsigned k)
 {
@@ -76,7 +78,10 @@ select_word(uint64_t *words, unsigned count, unsigned k)
 	return words[k];
 }
 
-/* All records are plain words of one size: no two are equal, and no key is to be read. */
+/*
+ * Distribute the records if all are plain words of one size: no two are equal, and no key has
+ * to be read. False: they are not.
+ */
 static bool
 share_words(const struct layout *layout, const char *bytes, const struct key *key,
 	const struct approach *approach, struct share *share)
@@ -100,7 +105,7 @@ share_words(const struct layout *layout, const char *bytes, const struct key *ke
 	return true;
 }
 
-/* The records of `slots`, read into session->records[at...]. */
+/* Read the records of `slots` into session->records[at...]. Returns their number. */
 static unsigned
 read_records(struct tree_session *session, const char *bytes, uint64_t slots, unsigned at)
 {
@@ -142,7 +147,7 @@ share_records(struct tree_session *session, const char *bytes, const struct key 
 	return true;
 }
 
-/* Bytes of the slot that mean something. */
+/* The number of bytes of the slot that are in use. */
 static size_t
 slot_used(const struct layout *layout, const uint64_t *slot)
 {
@@ -153,7 +158,7 @@ slot_used(const struct layout *layout, const uint64_t *slot)
 	return (size_t)cell_lines(cell_key_size(*slot) + cell_value_size(*slot)) * PM_LINE;
 }
 
-/* Of the key in a slot of LEAF_WORDS. */
+/* The hash of the key in a slot of LEAF_WORDS. */
 static uint64_t
 hash_in_slot(const struct tree *tree, const char *bytes, unsigned slot)
 {
@@ -163,15 +168,16 @@ hash_in_slot(const struct tree *tree, const char *bytes, unsigned slot)
 	return hash_of(record.key, record.key_size, record.word);
 }
 
-/* Which slot of the new leaf each record that moves goes to. */
+/* The slot of the new leaf for each record that moves. */
 struct homes {
 	uint8_t slot[TREE_LEAF_SLOTS_MAX + 1];
 	uint64_t taken;
 };
 
 /*
- * Of LEAF_WORDS each as near to its home as can be: first all that find room in their home's
- * line, then the others. A record of LEAF_CELLS stays in the slot that it has.
+ * Choose slots in the new leaf. A record of LEAF_WORDS goes as near to its home as possible:
+ * first all records that find room in their home's line, then the others. A record of
+ * LEAF_CELLS keeps its slot number.
  */
 static void
 find_homes(const struct tree *tree, const char *from, uint64_t moved, struct homes *homes)
@@ -206,7 +212,7 @@ find_homes(const struct tree *tree, const char *from, uint64_t moved, struct hom
 	}
 }
 
-/* The new leaf's half in the pool: everything that means something, flushed. */
+/* Write and flush all used bytes of the new leaf's half in the pool. */
 static void
 write_new_leaf(struct tree_session *session, const char *from, char *to, uint64_t moved,
 	const struct homes *homes)
@@ -231,7 +237,7 @@ write_new_leaf(struct tree_session *session, const char *from, char *to, uint64_
 	pm_flush(pm, to, layout->slot_bytes > PM_LINE ? 1 : layout->leaf_bytes);
 }
 
-/* Empty slots of `bytes`, flushed. */
+/* Empty the given slots of `bytes` and flush them. */
 static void
 clear_slots(struct tree_session *session, char *bytes, uint64_t slots)
 {
@@ -249,7 +255,10 @@ clear_slots(struct tree_session *session, char *bytes, uint64_t slots)
 	}
 }
 
-/* The leaf's line of memory, locked by us: nobody else has it. What to unlock it from. */
+/*
+ * Lock the new leaf's line in memory, which no other thread uses yet. Returns the version for
+ * version_unlock().
+ */
 static uint64_t
 begin_line(struct leaf *leaf)
 {
@@ -275,7 +284,7 @@ move_fingerprints(struct leaf *from, struct leaf *to, const struct layout *layou
 	}
 }
 
-/* Parent and leaf are locked, the leaf is full. */
+/* Split the leaf. Parent and leaf are locked, and the leaf is full. */
 static int
 split_leaf(struct tree_session *session, const struct key *key, const struct approach *approach)
 {
@@ -364,7 +373,7 @@ records_in(const struct layout *layout, const struct leaf *leaf)
 		(unsigned)__builtin_popcountll(fingerprint_match(leaf, 0) & layout->usable);
 }
 
-/* Two leaves that were locked, left first. */
+/* Two locked neighbours, left first. */
 struct pair {
 	struct leaf *left, *right;
 	uint64_t left_version, right_version;
@@ -385,7 +394,7 @@ lock_pair(struct pair *pair)
 	return false;
 }
 
-/* One slot of LEAF_WORDS or LEAF_CELLS, by `record`; flushed. */
+/* Write `record` into a slot of either format, and flush it. */
 static void
 write_slot(struct tree_session *session, uint64_t *slot, const struct record *record,
 	uint64_t word)
@@ -407,7 +416,7 @@ write_slot(struct tree_session *session, uint64_t *slot, const struct record *re
 	pm_flush_line(pm, slot);
 }
 
-/* All records of `from` into empty slots of `to`; flushed. Both are locked. */
+/* Copy all records of `from` into empty slots of `to`, and flush them. Both leaves are locked. */
 static void
 copy_records(struct tree_session *session, const struct pair *pair, const char *from, char *to)
 {
@@ -428,7 +437,7 @@ copy_records(struct tree_session *session, const struct pair *pair, const char *
 	}
 }
 
-/* Children i and i + 1 of the locked parent, locked, become child i. */
+/* Merge children i and i + 1 of the locked parent, both locked, into child i. */
 static void
 merge_pair_of_leaves(
 	struct tree_session *session, struct inner *parent, unsigned i, const struct pair *pair)
@@ -449,8 +458,8 @@ merge_pair_of_leaves(
 }
 
 /*
- * Children i and i + 1 of the locked parent, if they have half a leaf of records
- * together. 1: one of them is locked by another: begin again.
+ * Merge children i and i + 1 of the locked parent if half a leaf can hold their records. 0:
+ * done, see *is_merged; 1: another thread has locked one of them, begin again.
  */
 static int
 try_merge(struct tree_session *session, struct inner *parent, unsigned i, bool *is_merged)
@@ -479,8 +488,8 @@ try_merge(struct tree_session *session, struct inner *parent, unsigned i, bool *
 }
 
 /*
- * Where that leaves the parent sparse it begins again, for the parent's sake: there may never
- * be another delete here, and a node with one empty leaf would stay.
+ * If the merge leaves the parent sparse, it begins again to merge the parent too. Otherwise a
+ * node with one empty leaf could stay, because no later delete may come here.
  */
 void
 tree_merge(struct tree_session *session, const struct key *key)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A tree from its opening to its closing: the layout of a new pool, or whether an old
- * one is what was asked for; the sessions; the counters.
+ * Opening and closing a tree: the layout of a new pool, the check of an old pool's layout,
+ * the sessions and the counters.
  */
 #include "internal.h"
 
@@ -11,7 +11,7 @@
 
 enum {
 	FANOUT_DEFAULT = 64,
-	WORD_BYTES = 8, /* a record of LEAF_WORDS: two of these */
+	WORD_BYTES = 8, /* a record of LEAF_WORDS has two */
 	HALF_LINE_ROOM = PM_LINE / 2 - CELL_HEADER,
 };
 
@@ -64,7 +64,10 @@ at_most(uint64_t value, uint32_t most)
 	return value == 0 || value > most ? most : (uint32_t)value;
 }
 
-/* Slots for records of the announced sizes; of blobs where these are unknown, or large. */
+/*
+ * Choose slots for records of the announced sizes. If a size is unknown or too large, the
+ * slots refer to blobs.
+ */
 static struct pool_layout
 layout_for(const struct tree_args *args)
 {
@@ -110,7 +113,10 @@ is_another(uint64_t asked, uint64_t has)
 	return asked != 0 && has != 0 && asked != has;
 }
 
-/* Would inline_bytes have made another layout, of the sizes that the pool was made for? */
+/*
+ * Does inline_bytes give another layout than the pool's, for the sizes that the pool was made
+ * for?
+ */
 static bool
 is_other_inline(const struct pool_root *root, const struct tree_args *args)
 {
@@ -125,7 +131,7 @@ is_other_inline(const struct pool_root *root, const struct tree_args *args)
 	return args->inline_bytes != 0 && memcmp(&wanted, &root->layout, sizeof(wanted)) != 0;
 }
 
-/* The pool has a layout already: is it the one that these arguments ask for? */
+/* Does the layout of an old pool agree with the arguments? */
 static int
 check_layout(const struct tree *tree, const struct tree_args *args)
 {
@@ -194,7 +200,7 @@ sync_failed(const struct tree *tree, const struct pm *pm)
 	return tree->host->fail(NB_FAIL, "msync of the pool failed: %s", strerror(pm->error));
 }
 
-/* An empty leaf and the root that points to it; then the pool is one. */
+/* Write an empty leaf and the root that points to it, then commit the pool. */
 static int
 begin_tree(struct tree *tree, struct pm *pm)
 {
@@ -222,7 +228,7 @@ now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Address space for the line of every leaf that the pool could ever hold. */
+/* Reserve address space for the line of every leaf that the pool could ever contain. */
 static int
 reserve_lines(struct tree *tree)
 {
@@ -457,7 +463,7 @@ free_cache:
 	return tree_no_memory(tree, "a session");
 }
 
-/* What one session has counted, added to a sum. */
+/* Add the counters of one session to a sum. */
 static void
 add_counts(struct tree_counts *sum, const struct tree_counts *counts)
 {
@@ -474,7 +480,7 @@ tree_session_close(struct tree_session *session)
 	struct tree *tree = session->tree;
 	int answer = session->pm.error != 0 ? tree_write_failed(session) : NB_OK;
 
-	epoch_exit(session->epoch); /* a loan that nobody has ended */
+	epoch_exit(session->epoch); /* ends a loan that was not released */
 	epoch_close(session->epoch, tree->cache);
 	heap_cache_delete(session->cache);
 	lock_tree(tree);
@@ -512,7 +518,7 @@ tree_multi_get(struct tree_session *session, const struct nb_slice *keys, size_t
 	struct nb_slice *values, int32_t *answers)
 {
 	const struct tree *tree = session->tree;
-	size_t room = tree->layout.inline_room + sizeof(uint64_t); /* of either format */
+	size_t room = tree->layout.inline_room + sizeof(uint64_t); /* enough for both formats */
 
 	if (count > session->values_room) {
 		uint8_t *wider = count > SIZE_MAX / room
@@ -559,7 +565,7 @@ tree_del(struct tree_session *session, struct nb_slice key)
 
 /* --- counters --- */
 
-/* A delete may have been counted, and the insert before it, of another session, not yet. */
+/* A delete may already be counted, but another session's insert before it not yet. */
 static uint64_t
 records_of(const struct tree *tree, const struct tree_counts *counts)
 {

@@ -2,33 +2,32 @@
 /*
  * get, put, insert, add and delete: the hot path. Compiled twice on x86-64, see search.h.
  *
- * Cost. A lookup misses the cache twice in a row: for the last inner node, and for the
- * leaf. The lines of either are asked for together. Of the leaf these are its line of
- * fingerprints and two lines of records: a record is put as near as can be to a place that
- * its key's hash chooses, so it is nearly always in one of the two, and they are known before
- * the fingerprints have come.
+ * Cost. A lookup has two cache misses in a row: for the last inner node and for the leaf. The
+ * lines of each are requested together. For the leaf these are its line of fingerprints and
+ * two lines of records. The engine stores a record as near as possible to a place that the
+ * key's hash chooses. So it is nearly always in one of the two lines, which are known before
+ * the fingerprints arrive.
  *
- * What makes a write last, F being flush and fence, and the store that commits it
- * in brackets. A leaf is locked, in memory, from before the first store until after the
- * last fence, so nobody sees what may not last; that it is as the search before has found
- * it, the lock tells.
+ * Durability. A leaf is locked, in memory, from before the first store until after the last
+ * fence. So no reader sees data that a crash could lose. The lock also checks that the leaf
+ * is as the search has found it. F is flush and fence; brackets mark the store that commits:
  *
  *   insert, LEAF_WORDS:  value word, [key word], F: one line.
- *     Before the key word the slot is empty, whatever its value word.
+ *     Until the key word is stored the slot is empty, whatever its value word.
  *   insert, LEAF_CELLS:  the further lines, each with its mark; the first line's
- *     bytes, [header], F of them all. Torn unless all marks are there: then the record
- *     is not, and recovery empties the slot.
+ *     bytes, [header], F of them all. Without all marks the slot is torn: it holds
+ *     no record, and recovery empties it.
  *   insert of a blob:    blob, F, [key word, or header], F.
  *     Before the commit nothing points to the blob, and recovery finds it free.
- *   update, LEAF_WORDS:  [value word], F. A blob in the place of it: blob, F, [key
- *     word], F. The other way: value word, [key word], F.
- *   update, LEAF_CELLS:  a value of 8 bytes in the first line, aligned: [value], F.
- *     Else into another slot as an insert, F, then [header of the old := 0], F. After a
- *     crash between the two both are there; the write was not acknowledged, so
- *     recovery may empty either. Blob for blob, or for a record: blob, F, [header], F.
+ *   update, LEAF_WORDS:  [value word], F. To a blob: blob, F, [key word], F. From a
+ *     blob: value word, [key word], F.
+ *   update, LEAF_CELLS:  an aligned value of 8 bytes in the first line: [value], F.
+ *     Else an insert into another slot, F, then [header of the old := 0], F. A crash
+ *     in between leaves both records. The write was not acknowledged, so recovery
+ *     may empty either. To a blob: blob, F, [header], F.
  *   delete:              [key word, or header := 0], F.
  *
- * A blob that was replaced is free an epoch after the last fence.
+ * A replaced blob is free an epoch after the last fence.
  */
 #include "look.h"
 
@@ -81,8 +80,8 @@ get(struct tree_session *session, struct nb_slice slice, struct nb_slice *value)
 }
 
 /*
- * One of several: *inlined is where a value goes that is no blob, since the session's own
- * place for it takes one only. 1, 0, or -1, as look_at().
+ * Get one of several values. A value that is not in a blob is copied to *inlined, because the
+ * session has room for only one. Returns 1, 0 or -1, like look_at().
  */
 static inline int
 get_at(struct tree_session *session, const struct place *place, const struct key *key,
@@ -99,8 +98,8 @@ get_at(struct tree_session *session, const struct place *place, const struct key
 }
 
 /*
- * In groups: first a descent for each key, which asks for the lines that it will want, then the
- * lookups. So the misses of a group, which are most of a lookup's time, overlap.
+ * Get the values in groups. For each key of a group, descend and prefetch its lines; then do
+ * the lookups. So the cache misses of a group, which take most of a lookup's time, overlap.
  */
 static int
 multi_get(struct tree_session *session, const struct nb_slice *keys, size_t count,
@@ -149,11 +148,11 @@ struct locked {
 	char *bytes;
 	uint64_t version;
 	uint64_t empty; /* slots */
-	unsigned slot;  /* of the record with the key, 0: there is none */
-	unsigned free;  /* the empty slot that a new record would go to, if there is any */
+	unsigned slot;  /* of the record with the key; 0: none */
+	unsigned free;  /* the empty slot for a new record; 0: none */
 };
 
-/* Holds only if the leaf's version does. */
+/* Search the slots. The result holds only if the leaf's version does. */
 HOT_INLINE void
 look_for_slots(
 	const struct tree *tree, struct locked *locked, const struct key *key, bool is_for_new)
@@ -183,10 +182,12 @@ look_for_slots(
 }
 
 /*
- * The search comes before the lock, which then tells whether it holds: false, a writer was met.
- * For the lock waits for what this thread has flushed before, some 200 ns, and nothing that comes
- * after it begins until then, while all that is before goes on beneath: the descent,
- * the misses of the search, and that of the line that is about to be written.
+ * Search, then lock the leaf at the version of the search. False: the search or the lock met
+ * a writer.
+ *
+ * The lock waits for this thread's earlier flushes, some 200 ns. Nothing after the lock
+ * starts until then, but everything before it continues: the descent, the misses of the
+ * search, and the miss of the line that is about to be written. So the search comes first.
  */
 HOT_INLINE bool
 lock_leaf(struct tree_session *session, const struct key *key, bool is_for_new,
@@ -207,11 +208,11 @@ lock_leaf(struct tree_session *session, const struct key *key, bool is_for_new,
 	look_for_slots(tree, locked, key, is_for_new);
 	wanted = locked->slot != 0 ? locked->slot : locked->free;
 	__builtin_prefetch(slot_at(&tree->layout, locked->bytes, wanted), 1);
-	/* Whatever moves the key to another leaf changes this one's version as well. */
+	/* A move of the key to another leaf also changes this leaf's version. */
 	return version_lock(&locked->leaf->version, locked->version);
 }
 
-/* Out of the leaf, unchanged or not, and of the epoch. */
+/* Unlock the leaf, changed or not, and leave the epoch. */
 HOT_INLINE int
 leave(struct tree_session *session, const struct locked *locked, bool is_changed, int answer)
 {
@@ -237,8 +238,8 @@ blob_in(const struct layout *layout, const uint64_t *slot)
 }
 
 /*
- * One that is large takes the place of many small ones in the queue: else some hundred
- * values of a MiB would wait, each in space that the file system has given.
+ * Retire a blob. A large one takes the place of many small ones in the queue. Otherwise some
+ * hundred values of a MiB could wait, each in space that the file system has given.
  */
 static void
 retire_blob_that_is(struct tree_session *session, uint64_t offset)
@@ -256,7 +257,7 @@ retire_blob(struct tree_session *session, uint64_t offset)
 		retire_blob_that_is(session, offset);
 }
 
-/* Store and make durable the word that commits. */
+/* Store the word that commits, and make it durable. */
 HOT_INLINE void
 commit_word(struct pm *pm, uint64_t *at, uint64_t word)
 {
@@ -265,7 +266,10 @@ commit_word(struct pm *pm, uint64_t *at, uint64_t word)
 	pm_fence(pm);
 }
 
-/* A blob in slot `slot`, over what is there. False: no room, told; nothing has changed. */
+/*
+ * Write a blob and make the slot at `at` refer to it. False: host->fail() was called; the
+ * slot is unchanged.
+ */
 static __attribute__((noinline)) bool
 write_blob(struct tree_session *session, uint64_t *at, struct nb_slice slice,
 	struct nb_slice value)
@@ -294,7 +298,7 @@ word_of_value(struct nb_slice value)
 	return word;
 }
 
-/* Key and value into the empty slot. */
+/* Write key and value into the empty slot. */
 HOT_INLINE void
 write_cell(struct tree_session *session, const struct locked *locked, unsigned slot,
 	const struct key *key, struct nb_slice value)
@@ -310,7 +314,7 @@ write_cell(struct tree_session *session, const struct locked *locked, unsigned s
 	commit_word(&session->pm, at, cell_fill(&session->pm, (char *)at, &record));
 }
 
-/* False: a blob is needed. */
+/* Does the record fit into a slot? False: it needs a blob. */
 HOT_INLINE bool
 is_inline(const struct layout *layout, const struct key *key, struct nb_slice value)
 {
@@ -320,7 +324,7 @@ is_inline(const struct layout *layout, const struct key *key, struct nb_slice va
 		value.size <= layout->inline_room - key->size;
 }
 
-/* A record that is new, into a leaf with an empty slot. */
+/* Add a new record to a leaf with an empty slot. False: no space, as write_blob(). */
 HOT_INLINE bool
 add_record(struct tree_session *session, const struct locked *locked, const struct key *key,
 	struct nb_slice value)
@@ -345,7 +349,10 @@ add_record(struct tree_session *session, const struct locked *locked, const stru
 	return true;
 }
 
-/* A value of 8 bytes that is in place of one, within one aligned word of the first line. */
+/*
+ * The place of the old value if a store of 8 bytes can replace it: both values have 8 bytes,
+ * in one aligned word of the first line. Else NULL.
+ */
 static inline uint64_t *
 value_in_place(uint64_t *at, const struct key *key, struct nb_slice value)
 {
@@ -358,14 +365,15 @@ value_in_place(uint64_t *at, const struct key *key, struct nb_slice value)
 }
 
 /*
- * No answers of a verb. The session is in its epoch and has locked nothing, and before another
- * try: the leaf is to be split, since it has no empty slot; space is to be found, its lack was told;
- * nothing, since a writer was met.
+ * Results of one attempt, not answers of a verb. The session is in its epoch and has no lock.
+ * Before the next attempt: split the leaf, which has no empty slot; or find space, whose lack
+ * is already reported; or do nothing, because the attempt met a writer.
  */
 enum { SPLIT_FIRST = 1000, NO_SPACE, BEGIN_AGAIN };
 
 /*
- * The value of a record that is there; done, or SPLIT_FIRST, or NO_SPACE. Blobs go into the slot that is there; so does what fits into a word.
+ * Replace the value of an existing record. NB_OK, SPLIT_FIRST or NO_SPACE. A blob, and a
+ * value that fits into a word, goes into the existing slot.
  */
 HOT_INLINE int
 update_record(struct tree_session *session, const struct locked *locked, const struct key *key,
@@ -403,14 +411,15 @@ update_record(struct tree_session *session, const struct locked *locked, const s
 }
 
 /*
- * No room: what waits for its epoch may be some. Somebody is always in one, so the first
- * look finds hardly anything; but nobody stays for long, unless a value is on loan.
+ * Free space in a full pool from objects that wait for their epoch. Some session is always in
+ * an epoch, so the first attempt frees hardly anything. But no session stays in one for long,
+ * unless a value is on loan.
  */
 static bool
 has_reclaimed(struct tree_session *session)
 {
 	enum { QUICK_LOOKS = 100, LOOKS = 1000 };
-	const struct timespec a_while = {.tv_nsec = 100000}; /* it may have lost its CPU */
+	const struct timespec a_while = {.tv_nsec = 100000}; /* others may lack a CPU */
 
 	for (unsigned i = 0; i < LOOKS && session->epoch->retired_count != 0; i++) {
 		if (epoch_reclaim(session->epoch) != 0)
@@ -420,7 +429,7 @@ has_reclaimed(struct tree_session *session)
 		else
 			nanosleep(&a_while, NULL);
 	}
-	return epoch_reclaim(session->epoch) != 0; /* what closed sessions have left */
+	return epoch_reclaim(session->epoch) != 0; /* frees what closed sessions left */
 }
 
 static __attribute__((noinline)) int
@@ -433,7 +442,10 @@ split_for(struct tree_session *session, struct nb_slice slice)
 
 enum write_kind { WRITE_PUT, WRITE_INSERT, WRITE_ADD };
 
-/* *sum := the number in the record's value and `operand`. False: it is not 8 bytes, told. */
+/*
+ * *sum := the number in the record's value plus `operand`. False: the value does not have 8
+ * bytes; host->fail() was called.
+ */
 HOT_INLINE bool
 sum_up(struct tree_session *session, const struct locked *locked, const struct key *key,
 	uint64_t operand, uint64_t *sum)
@@ -456,14 +468,14 @@ sum_up(struct tree_session *session, const struct locked *locked, const struct k
 }
 
 /*
- * One try. An addition is an update like others, with the leaf locked from the read on.
+ * One attempt. An addition is an update, with the leaf locked from the read on.
  *
- * What a thread stores while a fence is under way waits in the store buffer, and where that is full
- * so does all else. A Zen 3 has 64 places, and from some 25 stores on it cost time here. They are
- * for the next operation, up to where it asks for its leaf: then the fence and the miss overlap. So
- * the verbs keep the key, and what they find, in registers. Nothing that may be called on the way
- * takes the address of either, and no loop is around, since gcc would work out and store before it
- * what only a later round needs.
+ * Stores during a fence wait in the store buffer. If that is full, all else waits too. A Zen
+ * 3 has 64 entries, and from some 25 stores on they cost time here. These stores belong to
+ * the next operation, up to the point where it requests its leaf: then the fence and the miss
+ * overlap. So the verbs keep the key and their results in registers. No function that may be
+ * called on the way takes the address of either. And no loop surrounds them, because gcc
+ * would compute and store in advance what only a later round needs.
  */
 HOT_INLINE int
 write_once(struct tree_session *session, struct nb_slice slice, struct nb_slice value,
@@ -494,7 +506,7 @@ write_once(struct tree_session *session, struct nb_slice slice, struct nb_slice 
 	return answer;
 }
 
-/* After a try that ended with `why`. */
+/* Try again after an attempt that ended with `why`. */
 static __attribute__((noinline)) int
 write_again(struct tree_session *session, struct nb_slice slice, struct nb_slice value,
 	uint64_t operand, enum write_kind kind, int why)
@@ -546,8 +558,8 @@ add(struct tree_session *session, struct nb_slice key, uint64_t operand)
 }
 
 /*
- * When the leaf has this many records left it is worth a look at its neighbours.
- * Not at each delete below: one that found no partner would look in vain.
+ * Is it time to look for a neighbour to merge with? Not at each delete below a limit, because
+ * a leaf without a partner would search again at every delete.
  */
 static bool
 is_time_to_merge(const struct layout *layout, unsigned records)
