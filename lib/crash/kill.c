@@ -197,7 +197,8 @@ see_whether_it_hangs(
 
 /**
  * Wait until the process was killed. Kills it after ROUND_NS, or after its open if the open
- * takes longer and is not the place of the kill. *hangs: it made no progress. NB_ERR_INTERRUPTED: stop.
+ * takes longer and is not the place of the kill. *hangs: it made no progress.
+ * NB_ERR_INTERRUPTED: stop.
  */
 static int
 await_kill(

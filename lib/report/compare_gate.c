@@ -9,10 +9,10 @@
  * above the limit, which fails noisy builds; failing only if the lower end is, which lets
  * all but large regressions pass.
  *
- * Single runs on both sides have no interval: the estimate alone decides, and the gate
- * prints that. With too few runs for the requested confidence, the widest possible interval
- * decides, because a gate that could never fail would be useless. If other programs kept
- * the machine busy, a single run decides nothing, and the gate refuses to answer.
+ * If a side has a single run, there is no interval: the estimate alone decides, and the
+ * gate prints that. With too few runs for the requested confidence, the widest possible
+ * interval decides, because a gate that could never fail would be useless. If other programs
+ * kept the machine busy, a single run decides nothing, and the gate refuses to answer.
  *
  * Each limit applies to all works that have the metric. A work that is missing in the
  * second file fails.

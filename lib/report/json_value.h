@@ -16,7 +16,7 @@
 
 /* ---- writing: NULL if memory runs out, which json_put() and json_add() note ---- */
 
-/** Names of a result's own operation kinds, by number; "" below those of NB_OP_* and if unused. */
+/** Names of the operation kinds other than NB_OP_*, by number; "": no such kind. */
 typedef const char (*json_kind_names)[NB_KIND_NAME];
 
 /** The document that is being written. */

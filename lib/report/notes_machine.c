@@ -12,7 +12,7 @@
  *   days. Swapping during the run, and any time that a quota takes, is always reported;
  * - hiccups: those that would be a gap if operations had them (stalls.c);
  * - the clock: 0.1 %, because the kernel corrects CLOCK_MONOTONIC by at most half of that
- *   (500 ppm), and a sleep of a millisecond.
+ *   (500 ppm), and a suspension of a millisecond.
  *
  * Turbo has no note: it makes the first seconds faster than the rest, which the series
  * shows.

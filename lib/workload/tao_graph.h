@@ -31,8 +31,8 @@ enum {
 	TAO_STEP_NS = 1000, /* difference of time between consecutive ids */
 	TAO_OBJECT_KEY = 9,
 	TAO_EDGE_KEY = 18,
-	TAO_FIRST_ID = 9, /* end of the first id in an edge's key */
-	TAO_BOTH_IDS = 17, /* end of the second id */
+	TAO_FIRST_ID = 9,   /* end of the first id in an edge's key */
+	TAO_BOTH_IDS = 17,  /* end of the second id */
 	TAO_AGE_BYTES = 8,  /* size of the age at the start of a value */
 	TAO_VALUE_MIN = 24, /* minimum size of the rest: hash of the key, version, checksum */
 	TAO_TABLES = 2,

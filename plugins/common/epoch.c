@@ -33,7 +33,7 @@ struct orphan {
 };
 
 struct epochs {
-	uint64_t global; /* from 1 on; all threads read it; reclaim and epochs_wait() advance it */
+	uint64_t global; /* from 1 on; epoch_reclaim() and epochs_wait() advance it */
 	char far[FAR - sizeof(uint64_t)];
 	epoch_release release;
 	unsigned sessions;

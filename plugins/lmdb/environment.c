@@ -9,7 +9,7 @@
  *   lock.mdb, and with MDB_WRITEMAP of data.mdb, are reserved before they are mapped.
  * - Each commit writes its pages, then one of two meta pages, with write(2) or in a shared
  *   mapping. So a kill loses nothing at any level. MDB_NOSYNC syncs nothing. MDB_NOMETASYNC
- *   syncs a meta page with the next commit, so power loss may destroy the last commit:
+ *   syncs a meta page with the next commit, so power loss may undo the last commit:
  *   'periodic'. MDB_MAPASYNC is not used, because Linux ignores msync(MS_ASYNC).
  */
 #include "environment.h"

@@ -79,9 +79,9 @@ struct connection {
 /** State of a request in flight, in `own` of struct flying. */
 struct flight {
 	uint32_t commands; /* commands with outstanding results */
-	uint32_t table;    /* execute: nonzero if sent as lists of keys; else the table */
-	uint32_t step;     /* execute: next step to answer; or completed commands */
-	uint32_t ignore;   /* results to skip before the next relevant one */
+	uint32_t table;  /* execute: nonzero if sent as lists of keys; other verbs: the table */
+	uint32_t step;   /* execute: next step to answer; other verbs: completed commands */
+	uint32_t ignore; /* results to skip before the next relevant one */
 };
 _Static_assert(sizeof(struct flight) <= sizeof(((struct flying *)0)->own), "it is there");
 

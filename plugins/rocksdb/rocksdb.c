@@ -332,7 +332,7 @@ scan_close(struct nb_session *session)
 
 /* --- transactions --- */
 
-/* Reads see the snapshot of begin. The caller owns the copy of the snapshot's address. */
+/* Reads see the snapshot of begin. The session owns the copy of the snapshot's address. */
 static int
 begin(struct nb_session *session, uint32_t flags)
 {

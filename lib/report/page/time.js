@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Charts over the time of a run: throughput, groups, counters, latency, resources. All have
- * one time axis, one cursor, and the same bands: warm-up, stalls, limits of phases.
+ * one time axis, one cursor, and the same bands: warm-up, stalls, borders of phases.
  */
 const WIDE_POINTS = 600, SMALL_POINTS = 240, HEAT_COLUMNS = 160, HEAT_STEPS = 10, COUNTERS_DRAWN = 6;
 
