@@ -136,9 +136,9 @@ check_works(const struct nb_comparison *comparison, FILE *out)
 }
 
 /**
- * Refuse single runs on a busy machine: they have no interval that would show the
- * disturbance by other programs. NB_ERR_USAGE: one of two such runs was made on a busy
- * machine.
+ * Refuse a single run if the machine was busy: it has no interval that would show the
+ * disturbance by other programs. NB_ERR_USAGE: a work has one run on a side, and a sample of
+ * it was made on a busy machine.
  */
 static int
 check_taken(const struct nb_comparison *comparison)

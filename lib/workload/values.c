@@ -274,7 +274,10 @@ write_header(uint8_t *out, uint64_t key_hash, uint64_t version, uint64_t sum)
 	memcpy(out + 8, &rest, 8);
 }
 
-/** The upper half of a version as stored in the body. Applied twice, it restores the value. */
+/**
+ * The upper half of a version as stored in the body. Applied twice, it restores the half. A
+ * result above VALUE_VERSIONS >> 32 was never stored: such a body has no upper half.
+ */
 static inline uint64_t
 hide_upper(uint64_t word, uint64_t key_hash)
 {
