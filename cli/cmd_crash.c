@@ -183,7 +183,7 @@ begin_row(struct crash_rows *rows, const struct victim *victim, uint32_t level)
 	return &rows->items[index];
 }
 
-/** The worse status. An interruption has priority, then a broken promise (STATUS_DATA). */
+/** The worse status: an interruption, then a broken promise (STATUS_DATA), then a failure. */
 static int
 worse_status(int a, int b)
 {

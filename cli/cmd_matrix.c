@@ -64,7 +64,7 @@ struct matrix {
 	const char *databases; /* directory for temporary data of all runs */
 	int lock;
 	const struct run *running;
-	uint64_t begin_ns; /* the current run */
+	uint64_t begin_ns; /* start of the current run */
 };
 
 /* ---- the directory ---- */

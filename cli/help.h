@@ -41,7 +41,8 @@ struct help_mark {
 };
 
 /**
- * Prints the file with its marks replaced by the first match. `marks` ends with a NULL text.
+ * Prints the file with its marks replaced. The first matching element of `marks` counts; the list
+ * ends with a NULL text.
  */
 void
 help_print_marked(FILE *out, const struct template_file *file, const struct help_mark *marks);

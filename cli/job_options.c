@@ -74,7 +74,7 @@ job_options_read(struct nb_job **job, const char *name, const struct options *op
 		return rc;
 	if (name == NULL && options->action == &cmd_load)
 		(*job)->groups[0].weights[NB_OP_READ] =
-			1; /* options of run that load does not use */
+			1; /* a mix for the run phase, which load does not execute */
 	rc = job_options_set(*job, options);
 	if (rc == NB_OK && options->workload_name != NULL) {
 		free((*job)->name);

@@ -64,7 +64,7 @@ add_option(struct line *line, const char *name, const char *value)
 			line->words[line->count++] = kept_text("--option=%s", word);
 }
 
-/** Allocates the words of one cell. */
+/** An upper limit of the number of words of one cell, with the final NULL. */
 static size_t
 most_words(const struct nb_matrix *matrix, const struct options *options)
 {

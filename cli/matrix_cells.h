@@ -55,7 +55,7 @@ run_path(const struct cells *cells, const struct run *run);
 void
 run_look(const struct cells *cells, struct run *run);
 
-/** Reads the result of a run with a file. Returns a code of the library. */
+/** Reads the result of a run that is not CELL_TO_DO. Returns a code of the library. */
 int
 run_read(struct nb_results **out, const struct cells *cells, const struct run *run);
 

@@ -130,7 +130,7 @@ option_takers(char text[TAKERS_SIZE], const struct option_row *row);
 bool
 option_is_written(const struct option_row *row, const struct cmd *cmd);
 
-/** Whether the action rejects the option because it does not use it. */
+/** Whether the action rejects the option, if it does not use it. */
 bool
 option_is_rejected(const struct option_row *row, const struct cmd *cmd);
 

@@ -158,7 +158,7 @@ start_of_child(void *arg)
 	return __atomic_load_n(&own.shared->start_ns, __ATOMIC_ACQUIRE);
 }
 
-/** No reader uses the file now: the rank has read the other one. */
+/** The rank does not read this file meanwhile: the last complete result is in the other one. */
 static void
 write_partial(void *arg, const struct nb_run *run)
 {

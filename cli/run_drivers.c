@@ -100,8 +100,8 @@ set_label(struct drivers *drivers, size_t index, bool may_repeat)
 static int
 split(struct drivers *drivers, const char *list, bool may_repeat)
 {
-	bool is_file = strchr(list, '/') != NULL &&
-		access(list, F_OK) == 0; /* followed by a comma */
+	/* one file, whose name may contain commas */
+	bool is_file = strchr(list, '/') != NULL && access(list, F_OK) == 0;
 	char *rest = kept_text("%s", list);
 	drivers->count = 0;
 	for (char *name; (name = strsep(&rest, is_file ? "" : ",")) != NULL;) {

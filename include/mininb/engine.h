@@ -107,7 +107,7 @@ enum {
 enum {
 	NB_DUR_NONE = 0,     /* kill -9 may lose completed writes */
 	NB_DUR_PROCESS = 1,  /* survive kill -9, as after write(2); not power loss */
-	NB_DUR_PERIODIC = 2, /* survive power loss, except writes since the last sync */
+	NB_DUR_PERIODIC = 2, /* survive power loss, except those of the last sync interval */
 	NB_DUR_COMMIT = 3    /* survive power loss, as after write(2) + fsync(2) */
 };
 #define NB_DUR_BIT(level) (1u << (level))
@@ -223,7 +223,7 @@ struct nb_host {
 	void (*log)(uint32_t level, const char *fmt, ...) NB_PRINTF(2, 3);
 };
 
-#define NB_OPEN_CREATE (1u << 0) /* create a missing database; always set unless PERSISTENT */
+#define NB_OPEN_CREATE (1u << 0) /* create a missing database; set if not NB_CAP_PERSISTENT */
 #define NB_OPEN_READ_ONLY (1u << 1) /* no writes follow; an engine may ignore it */
 
 /* Types of a column. */
@@ -541,9 +541,10 @@ struct nb_engine {
 	int (*reap)(struct nb_session *session, struct nb_completion *out, size_t room,
 		size_t *count, uint64_t timeout_ns);
 	/**
-	 * Housekeeping of an idle session. The host calls it if the session has had nothing to
-	 * do for more than a millisecond. No engine may need it to make progress: a session
-	 * outside a call blocks no other session.
+	 * Housekeeping of an idle session. The host calls it repeatedly while the session has
+	 * nothing to do: about every millisecond, or at least every 10 ms until the next
+	 * operation is due. No engine may need it to make progress: a session outside a call
+	 * blocks no other session.
 	 */
 	int (*tick)(struct nb_session *session);
 

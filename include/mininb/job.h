@@ -82,7 +82,7 @@ enum {
 	NB_KEY_BE64 = 2,   /* 8 bytes, the number big-endian */
 	NB_KEY_FILE = 3,   /* the number-th key of keys_path, key_size bytes each */
 	NB_KEY_GRAPH = 4,  /* key of an object or an edge of a social graph; 9 or 18 bytes */
-	NB_KEY_WORDS = 5,  /* word n mod W of the W words in key_prefix, by '|'; then n / W */
+	NB_KEY_WORDS = 5,  /* word n mod W of the W words in key_prefix, "a|b", then n / W */
 	NB_KEY_LETTERS = 6 /* key_size letters a-z, the number in base 26 */
 };
 
@@ -153,7 +153,7 @@ enum {
 /* The records that a thread uses. */
 enum {
 	NB_RANGE_SHARED = 0, /* all threads of the group use all records */
-	NB_RANGE_PRIVATE = 1 /* each uses its own slice; slices are of nearly equal size */
+	NB_RANGE_PRIVATE = 1 /* each uses its own slice; all slices have the same size */
 };
 
 /* The source of a group's operations. */
@@ -348,7 +348,7 @@ struct nb_job {
 	uint32_t edge_range;    /* NB_EDGES_* */
 	uint32_t preconditions; /* 1: add an edge only if its type allows it */
 	uint32_t batch_read;    /* 1: read all edges before the run, page by page */
-	/* Number of edges of an object that has some; not a histogram. */
+	/* Number of edges that begin at an object, if it has any; not a histogram. */
 	struct nb_sizes degree;
 };
 

@@ -71,7 +71,8 @@ nb_results_set_contestant(
 	struct nb_results *results, uint32_t contestant, const char *name, uint32_t round);
 
 /**
- * Set the work of all runs. Comparisons are between runs of the same label. Cut to 63 bytes.
+ * Label all runs as the same work. Comparisons are between runs of the same label. The label is
+ * cut to 63 bytes.
  */
 void
 nb_results_set_label(struct nb_results *results, const char *label);

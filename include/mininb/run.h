@@ -254,7 +254,10 @@ struct nb_run_options {
 	uint32_t shard, shards;
 };
 
-/* Defaults of op_timeout_ns and call_timeout_ns. A call of the latter does more work. */
+/*
+ * Defaults of op_timeout_ns and call_timeout_ns. A call of the latter kind does the work of many
+ * operations.
+ */
 #define NB_OP_TIMEOUT_NS UINT64_C(600000000000)
 #define NB_CALL_TIMEOUT_NS UINT64_C(36000000000000)
 

@@ -110,7 +110,7 @@ struct nb_wire_hello {
 	char engine[64], version[48]; /* NUL-terminated */
 };
 
-/** A server rejects more steps. */
+/** The maximum number of steps of an execute; every server rejects more. */
 #define NB_WIRE_STEPS_MAX 4096u
 
 #ifdef __cplusplus

@@ -11,7 +11,7 @@
  *
  * Without batch-bytes, the worker submits when all slots are in use or a block ends. It also
  * submits when the next operation is not due yet. With batch-bytes, it submits once that many
- * bytes or half of the depth are gathered. All of them must be allowed in flight. With small
+ * bytes or half of the depth are gathered, and the depth has room for all of them. With small
  * requests the depth may not hold two batches of batch-bytes. With only one batch, the engine
  * would wait while the worker makes the next one. (faster behind net, 8-byte keys, 32 KiB,
  * depth 3852: 2.9 to 3.1 M additions a second in one batch, 6.4 to 6.6 M in two.) A server
@@ -44,7 +44,7 @@ enum { PIECE_NS = 10 * 1000000 };
 /** After a failure or nb_stop(), how long the worker waits without any completion. */
 #define GRACE_NS UINT64_C(1000000000)
 
-/** Resubmit and reap. Waits for `most_ns` at most if nothing completes. */
+/** Resubmit due conflicted requests, and reap. Waits `most_ns` at most if nothing completes. */
 static ALWAYS_INLINE void
 go_on(struct job_worker *worker, uint64_t most_ns, uint32_t clock_kind, bool is_paced)
 {
@@ -118,8 +118,8 @@ reap_until_due(struct job_worker *worker, uint64_t due, uint32_t clock_kind)
 }
 
 /**
- * Gather operations from `j` on: one with a rate, else until slots, block or batch are full.
- * Returns the next index.
+ * Gather operations from `j` on. With a rate, gather one; otherwise gather until no slot is free,
+ * the block ends or a batch is complete. Returns the next index.
  */
 static ALWAYS_INLINE uint32_t
 gather_some(struct job_worker *worker, const struct ops_op *ops, uint32_t j, uint32_t count,

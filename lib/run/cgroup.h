@@ -35,8 +35,9 @@ struct memory_use {
 	uint64_t harness_bytes;               /* added to the limit for mininb itself */
 	uint64_t peak_bytes;                  /* of the whole cgroup */
 	uint64_t anonymous_bytes, file_bytes; /* charged to it at the end */
-	uint64_t pressure_ns; /* time in which a task waited for memory; version 2 only */
-	uint64_t kills;       /* processes that the kernel killed because of the limit */
+	/* time in which at least one task waited for memory; version 2 only */
+	uint64_t pressure_ns;
+	uint64_t kills; /* processes that the kernel killed because of the limit */
 };
 
 /** The current values. */

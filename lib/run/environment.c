@@ -2,10 +2,10 @@
 /*
  * The time, mininb itself, and the libraries in its process.
  *
- * The allocator is the one whose malloc() the program and every plugin find first. Its object
- * contains a function that only this allocator has, which identifies it. Otherwise the name of
- * the object is used. An allocator under other names, which some engines bring along, is not
- * detected.
+ * The allocator is the one whose malloc() the program and every plugin find first. If its
+ * object also contains a function that only one allocator has, that function identifies it.
+ * Otherwise the name of the object is used. An allocator under other names, which some engines
+ * bring along, is not detected.
  */
 #include "run/environment.h"
 

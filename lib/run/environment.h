@@ -35,7 +35,7 @@ struct environment {
 	char scheduler[32];       /* of the device: "none", "mq-deadline" */
 	uint64_t available_bytes; /* memory that was free or could be reclaimed */
 	uint64_t swap_bytes, swap_used_bytes;
-	uint64_t filesystem_bytes, free_bytes; /* of the database */
+	uint64_t filesystem_bytes, free_bytes; /* of the database's file system */
 	uint64_t last_level_cache_bytes;
 	uint64_t page_bytes;
 	double cpu_mhz_max;

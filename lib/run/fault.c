@@ -55,7 +55,7 @@ static struct sigaction other_bus; /* the previous handler of SIGBUS, called aft
 static pid_t run_process, reporter;             /* atomic; 0: none */
 static int first_fault;                         /* atomic */
 static const struct heartbeat *first_heartbeat; /* written before first_fault */
-static int is_taken;                            /* atomic: a thread is writing them */
+static int is_taken;                            /* atomic: a thread has claimed these two */
 static const struct heartbeat **noted;          /* the first fault of a process without a run */
 
 static pid_t
@@ -83,7 +83,7 @@ is_reported(void)
 		__atomic_load_n(&reporter, __ATOMIC_RELAXED) != own_thread();
 }
 
-/** Record the fault, and wait until another thread ends the process. */
+/** Record the fault, and wait until another thread ends the process, but HOLD_S at most. */
 static void
 hold(int fault)
 {

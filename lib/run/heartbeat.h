@@ -16,8 +16,9 @@ enum { HEARTBEAT_TEXT = 256 };
 #define HEARTBEAT_DATABASE UINT32_MAX
 
 /**
- * Only its own thread writes it. Others may read the atomic members at any time, and the rest
- * while that thread is known to stand still. All zero is a valid heartbeat of an idle thread.
+ * Only its own thread writes it, except the watcher's members. Others may read the atomic
+ * members at any time, and the rest while that thread is known to stand still. All zero is a
+ * valid heartbeat of an idle thread.
  */
 struct heartbeat {
 	/* verb, or the activity that calls it; NULL: outside the engine; atomic */

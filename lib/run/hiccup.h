@@ -22,7 +22,7 @@ struct hiccup {
 	uint64_t interval_ns;
 	pthread_t thread;
 	int is_stopping;              /* atomic */
-	struct nb_histogram lateness; /* of the thread, until hiccup_stop() has returned */
+	struct nb_histogram lateness; /* the thread's, until hiccup_stop() has returned */
 };
 
 /** Start to measure, one value per interval, which is > 0. */

@@ -442,9 +442,9 @@ marker_close(struct marker *marker)
 /* ---- checks of a directory ---- */
 
 /**
- * Whether another user could have planted the file to be followed or written. Files of the
- * directory's owner are trusted, as is the directory. Some file systems have only one owner
- * (vfat, NFS with all squashed).
+ * Whether another user could have planted the file to be followed or written. The owner of the
+ * directory is trusted, because the user chose the directory. On file systems with only one
+ * owner (vfat, NFS with all squashed), this owner has all files.
  */
 static bool
 is_of_others(int dir, const struct stat *st)

@@ -68,8 +68,8 @@ void
 pulse_merge(struct pulse_track *into, const struct pulse_track *from);
 
 /**
- * Convert to counts per pulse up to `since_ns`, and the longest gaps, in `out`. Its begin_ns
- * and phase are set. NB_FAIL: out of memory.
+ * Convert to counts per pulse up to `since_ns`, and the longest gaps, in `out`. The caller has
+ * set begin_ns and phase of `out`. NB_FAIL: out of memory.
  */
 NB_MUST_CHECK int
 pulse_take(struct pulses *out, const struct pulse_track *track, const struct clock *clock,

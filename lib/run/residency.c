@@ -164,7 +164,7 @@ look_at_file(struct walk *walk, int fd, const struct stat *st)
 		walk->residency->unread++;
 }
 
-/** ZFS has none. Its magic number is its own; others are in statfs(2). */
+/** 0x2fc12fc1 is ZFS, which does not use the page cache. statfs(2) does not list this number. */
 static bool
 has_page_cache(const char *path)
 {

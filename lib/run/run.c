@@ -266,8 +266,8 @@ allow_misses(struct nb_run *run)
 }
 
 /**
- * Whether no two threads of the group write to the same key, nor any group in this or a later
- * phase.
+ * Whether no two threads of the group write to the same key, and no other group of this or a
+ * later phase writes to one of its keys.
  */
 static bool
 is_alone(const struct nb_run *run, const struct job_part *part)

@@ -56,7 +56,10 @@ create_workers(struct nb_run *run)
 				&part->workers[t], &part->plan, t, run->options.procs > 1);
 			if (rc != NB_OK)
 				return rc;
-			/* Touched now, because mininb's share does not cover growth during the run. */
+			/*
+			 * Touched now, because mininb's share does not cover growth during the
+			 * run.
+			 */
 			if (run->options.memory != NULL)
 				memset(&part->workers[t]->pulses, 0,
 					sizeof(part->workers[t]->pulses));
@@ -267,7 +270,10 @@ list_turns(struct nb_run *run, struct job_part *part)
 	return NB_OK;
 }
 
-/** The end of `count` operations of these threads, if they take strata in turn. */
+/**
+ * The number of the operation before which these threads have `count` operations, if threads take
+ * strata in turn.
+ */
 static uint64_t
 end_of_turns(const struct job_plan *plan, uint64_t count)
 {

@@ -15,7 +15,10 @@
 #include "base/histogram.h"
 #include "run/run.h"
 
-/* The workers may share a CPU with this thread: calls take at most one part of so many of its time. */
+/*
+ * A worker may share its CPU with this thread. So calls take at most 1 / PARTIAL_SHARE of the
+ * time.
+ */
 enum { PARTIAL_SHARE = 100 };
 
 static int

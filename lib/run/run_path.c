@@ -150,7 +150,7 @@ end_load(struct nb_run *run)
 	if (is_all &&
 		(loading->before.total > loading->now.total ||
 			is_of_others(run, &loading->before)))
-		note(run, &loading->before); /* this run did not write all of its records */
+		note(run, &loading->before); /* that load is still unfinished */
 	else if (is_all)
 		note(run, &(struct marker_load){.done = 0});
 	else

@@ -103,8 +103,8 @@ verb_collect(struct nb_run *run)
 
 /**
  * The largest number of keys that may be missing when they are deleted, because they are
- * repeated. An estimate from millions of keys is off by less than half of it, or by a
- * thousandth of the keys.
+ * repeated. An estimate from millions of keys is off by less than half of the true number, or
+ * by a thousandth of the keys; both are added.
  */
 static uint64_t
 repeated_keys(const struct nb_run *run)

@@ -33,8 +33,8 @@ stamped_of(const struct job_plan *plan, const struct ops_op *ops, uint32_t count
 }
 
 /**
- * End of the stretch that begins at operation `j`. All of it belongs to the warm-up, or
- * nothing.
+ * End of the stretch that begins at operation `j`. Either all of the stretch belongs to the
+ * warm-up, or none of it.
  */
 static inline uint32_t
 stretch_end(

@@ -19,7 +19,7 @@ struct sysinfo {
 void
 sysinfo_create(struct sysinfo *info, const char *path);
 
-/** Largest resident set so far, of the process or of one of its children. */
+/** Largest resident set so far, of the process or of a child that it has waited for. */
 uint64_t
 sysinfo_max_resident_bytes(void);
 

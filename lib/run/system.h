@@ -67,8 +67,8 @@ const char *
 system_missing(const struct system_probe *probe);
 
 /**
- * Without a probe: CPU times and context switches of the process and its ended children, and
- * the machine's busy and steal times.
+ * Without a probe: CPU times and context switches of the process and of the children that it
+ * has waited for, and the machine's busy and steal times.
  */
 void
 system_usage(struct system_counts *counts);

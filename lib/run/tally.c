@@ -137,7 +137,7 @@ add_again(struct job_worker *worker)
 	}
 }
 
-/** Read the worker's share of all counters: every tally_workers-th one. */
+/** Read the worker's share of all counters: every tally_workers-th, from its own first one on. */
 static int
 read_share(struct job_worker *worker, uint64_t *sum, uint64_t *samples, uint8_t *room)
 {

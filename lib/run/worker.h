@@ -163,7 +163,7 @@ struct job_plan {
 	uint64_t stamp_threshold;  /* see has_stamps(); 0: no operation has stamps of its own */
 	uint64_t count;            /* operations of the group; UINT64_MAX: no limit */
 	uint64_t warmup_count;     /* first operations that are not measured */
-	/* operations that begin earlier after the start are not measured */
+	/* length of the warm-up from the start; operations that begin in it are not measured */
 	uint64_t warm_ticks;
 	uint64_t conflict_ns; /* how long an operation may be retried after conflicts */
 	uint64_t tell_ticks;  /* longest time between two countings inside a block */
@@ -357,7 +357,8 @@ void
 job_worker_delete(struct job_worker *worker);
 
 /**
- * Touch all memory of the worker and allocate its first operations. Called on its own thread.
+ * Touch all memory of the worker and allocate the memory of its operations. Called on its own
+ * thread.
  */
 NB_MUST_CHECK int
 job_worker_enter(struct job_worker *worker);

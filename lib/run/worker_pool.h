@@ -24,13 +24,13 @@ struct pool_member {
  * set between worker_pool_create() and the first phase, if at all.
  */
 struct worker_pool {
-	/* It guards all members below. No other lock is taken while it is held. */
+	/* Guards the members below, except is_given_up. While held, no other lock is taken. */
 	pthread_mutex_t mutex;
 	pthread_cond_t called;  /* a phase was called */
 	pthread_cond_t arrived; /* the last member has finished */
 	uint64_t calls;         /* phases called so far */
 	uint32_t busy;          /* members that have not finished yet */
-	bool is_given_up;       /* of the caller: it waits for the members no more */
+	bool is_given_up;       /* only the caller's thread uses it: it no longer waits */
 	int phase;
 	/* The members below do not change. */
 	void (*work)(void *arg, uint32_t id, int phase);

@@ -7,9 +7,9 @@
 #include "run/worker.h"
 
 /*
- * The loops consist of these functions, with a copy for each clock and kind of rate. A
- * sanitizer adds checks to each copy, which takes the compiler minutes. With a sanitizer they
- * are therefore functions.
+ * The loops consist of these functions, with an inlined copy for each clock and kind of rate. A
+ * sanitizer adds checks to each copy, which takes the compiler minutes. So with a sanitizer,
+ * inlining is not forced.
  */
 #ifdef NB_SANITIZED
 #define ALWAYS_INLINE inline
