@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef FPTREE_RIG_H
 #define FPTREE_RIG_H
-/**
- * For tests of fptree's tree: a pool in the working directory, and the tree in it.
- */
+/** Fixture for tests of fptree's tree: a pool in the working directory, and the tree in it. */
 #include "plugin_host.h"
 #include "internal.h"
 #include "racing.h"
@@ -11,7 +9,10 @@
 
 enum { RIG_POOL_BYTES = 512 << 20, RIG_SESSIONS = RACING_THREADS };
 
-/** An open tree. `args` and `pool_bytes` may be set before rig_open(); 0: the above. */
+/**
+ * An open tree. Set `args` and `pool_bytes` before rig_open(), or leave them 0 for the
+ * defaults above.
+ */
 struct rig {
 	struct tree_args args;
 	uint64_t pool_bytes;
@@ -19,18 +20,21 @@ struct rig {
 	struct tree *tree;
 };
 
-/** Make the pool, or open the one that is there. */
+/** Make the pool, or open the existing one. */
 void
 rig_open(struct rig *rig);
 
-/** What tree_open() says. Where it is no NB_OK the pool is closed again. */
+/**
+ * Like rig_open(), but returns the result of tree_open(). If it is not NB_OK, the pool is
+ * closed.
+ */
 int
 rig_try_open(struct rig *rig);
 
 void
 rig_close(struct rig *rig);
 
-/** Close and open: all that is in memory is built again. */
+/** Close and open the tree, which rebuilds everything in memory. */
 void
 rig_reopen(struct rig *rig);
 
@@ -40,7 +44,7 @@ rig_session(struct rig *rig, uint32_t id);
 void
 rig_end_session(struct tree_session *session);
 
-/** tree_check() finds no fault, and `records` records (-1: any number). */
+/** Assert that tree_check() finds no fault and `records` records (-1: any number). */
 void
 rig_check(struct rig *rig, int64_t records);
 

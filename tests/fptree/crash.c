@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The crash test: operations on a tree are recorded, and at their fences the images that a
- * crash may leave are made, opened, checked and written on. round.c does it.
+ * The crash test. It records operations on a tree. At their fences, it makes the images that
+ * a crash may leave. It opens and checks each image and continues writing to it; see round.c.
  *
- * Each round is a process of its own, because an image can end the process that opens it.
+ * Each round runs in a process of its own, because an image can end the process that opens
+ * it.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -19,7 +20,7 @@
 
 enum { ROUND_IMAGES = 1500 };
 
-/* A mutated build asks which of its defects is on; see mutate.py. */
+/* The number of the active defect in a mutated build; see mutate.py. */
 int crash_mutant;
 
 /* --- rounds --- */
@@ -33,7 +34,7 @@ shape_named(const char *name)
 	return shape->name != NULL ? shape : NULL;
 }
 
-/* The image ended the process that had it open. */
+/* Report that the image ended the process that opened it. */
 static void
 tell_death(const struct settings *settings, const struct tally *tally, int status)
 {
@@ -71,7 +72,7 @@ round_apart(const struct settings *settings, struct tally *tally, const struct s
 	round_clear(tally);
 }
 
-/* Each round takes the next shape; with all of them done, the next seed. */
+/* Each round takes the next shape. After all shapes, the seed is incremented. */
 static void
 run_rounds(const struct settings *settings, struct tally *tally)
 {
@@ -137,7 +138,7 @@ static const struct option options[] = {
 	{0},
 };
 
-/* 0, or what to exit with. */
+/* Returns 0, or the exit status. */
 static int
 settings_parse(struct settings *settings, int argc, char **argv)
 {

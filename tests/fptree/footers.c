@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A defect of libpmemobj, at least up to 1.12.1, that is none of the engine's: free
- * chunks are joined with their neighbours by a footer in the header of their last chunk,
- * which is not flushed, as the next open would write it again; but it
- * does that for used chunks only. Where an older header was (of a chunk that has been
- * joined to its left neighbour, as when the pool has grown), a crash after a free chunk was split
- * and before its footer was evicted leaves that, and the next allocation follows it
- * out of the heap. Corrected in DAOS' copy of PMDK (daos-stack/pmdk, pull request 24).
+ * A work-around for a defect of libpmemobj, at least up to 1.12.1, not of this engine.
+ * libpmemobj joins free chunks with their neighbours by a footer in the header of their last
+ * chunk. It does not flush the footer, because the next open would write it again. But the
+ * open does that for used chunks only.
  *
- * So that the images tell of the engine, they are given the footers that an open should
- * have written. The layout is that of libpmemobj's heap_layout.h, the same since 1.0.
+ * The last chunk may still have an older header, of a chunk that was joined to its left
+ * neighbour, for example when the pool grew. A crash after a free chunk was split and before
+ * its footer was evicted leaves that header. The next allocation follows it out of the heap.
+ * Corrected in DAOS' copy of PMDK (daos-stack/pmdk, pull request 24).
+ *
+ * This file writes the footers that an open should have written, so the images test only the
+ * engine. The layout is that of libpmemobj's heap_layout.h, the same since 1.0.
  */
 #include "footers.h"
 

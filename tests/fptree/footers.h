@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /**
- * Write the footers of free chunks into a pool of libpmemobj that is not open, as its
- * open should do and does not. `part`: the first one. True: some were not there.
+ * Write the footers of free chunks into a closed pool of libpmemobj, as its open should do
+ * but does not. `part`: the first part. True: some were missing.
  */
 bool
 footers_mend(uint8_t *part, uint64_t bytes);

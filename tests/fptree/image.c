@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A line's list of stores is short and lists are few: what is between two fences
- * of one operation. So lists are arrays, found by the line's number.
+ * Replay and images. A line's list of stores is short, and lists are few: those of the stores
+ * between two fences of one operation. So the lists are arrays, found by the line's number.
  *
- * An image is made by comparing the files with what is durable, page by page, since
- * whoever had the last one open has stored into it, libpmemobj unseen, and then
- * storing the lines that a crash has let through. That takes a millisecond for 8 MiB, about
- * as long as libpmemobj takes to open them.
+ * image_write() first compares the files with the durable content, page by page. It has to,
+ * because the last user of an image has stored into it, libpmemobj unseen. Then it stores the
+ * lines that the crash has let through. This takes a millisecond for 8 MiB, about as long as
+ * libpmemobj takes to open them.
  */
 #include "image.h"
 
@@ -23,9 +23,9 @@
 
 enum {
 	WORD = 8,
-	EXHAUSTIVE = 32, /* combinations of cuts that are all made */
-	TORN = 4,        /* by lot, beside these, where stores can be torn */
-	SINGLES = 16,    /* lines that are alone missing, or alone there */
+	EXHAUSTIVE = 32, /* make all combinations of cuts up to this number */
+	TORN = 4,        /* additional random images, if stores can be torn */
+	SINGLES = 16,    /* lines that are missing alone, or there alone */
 	BY_LOT = 16,
 	PAGE = 4096
 };
@@ -85,7 +85,7 @@ dirty_new(struct replay *replay, uint32_t line)
 	return dirty;
 }
 
-/* The last one takes its place; the array of stores is kept for another. */
+/* Remove entry i. The last entry takes its place; its array of stores is kept for another. */
 static void
 dirty_remove(struct replay *replay, size_t i)
 {
@@ -128,7 +128,7 @@ replay_flush(struct replay *replay, const struct event *event)
 		replay->dirty[at - 1].flushed[event->thread] = replay->dirty[at - 1].count;
 }
 
-/* The first `count` stores of the line are durable. */
+/* Make the first `count` stores of the line durable. */
 static void
 dirty_settle(struct replay *replay, struct dirty_line *dirty, uint32_t count)
 {
@@ -155,7 +155,7 @@ replay_fence(struct replay *replay, uint8_t thread)
 	}
 }
 
-/* A fence takes effect with the event behind it. */
+/* A fence takes effect at the next call. */
 const struct event *
 replay_next(struct replay *replay)
 {
@@ -184,7 +184,7 @@ dirty_store(const struct replay *replay, const struct dirty_line *dirty, uint32_
 	return &replay->record->events[dirty->stores[i]];
 }
 
-/* By bit: the words of the line that the store has a part in. */
+/* A mask of the line's words that the store writes to. */
 static uint8_t
 store_words(const struct event *store)
 {
@@ -209,7 +209,7 @@ any_can_be_torn(const struct replay *replay)
 	return false;
 }
 
-/* Ways to cut all the lists, or EXHAUSTIVE + 1 where there are more. */
+/* The number of ways to cut all lists, or EXHAUSTIVE + 1 if there are more. */
 static uint32_t
 combinations(const struct replay *replay)
 {
@@ -255,7 +255,7 @@ crash_choose_all(const struct replay *replay, struct crash *crash)
 		crash->cuts[i].stores = replay->dirty[i].count;
 }
 
-/* Every way to cut is one number, of as many digits as there are lines. */
+/* Decode `number`, which has one digit for each line, into cuts. */
 static void
 cut_by_number(const struct replay *replay, struct crash *crash, uint32_t number)
 {
@@ -328,7 +328,7 @@ crash_free(struct crash *crash)
 	*crash = (struct crash){0};
 }
 
-/* Where in which file, as addr2line takes it. */
+/* Print the file and the offset in it, as addr2line expects them. */
 static void
 site_print(const void *site, FILE *to)
 {
@@ -418,7 +418,7 @@ part_close(struct image *image)
 	munmap(image->parts[image->count].at, image->parts[image->count].bytes);
 }
 
-/* No more and no fewer than there were then; whoever had it open may have added some. */
+/* Make the number of files equal to that at the crash. The last user may have added some. */
 static bool
 parts_settle(struct image *image, const struct replay *replay)
 {

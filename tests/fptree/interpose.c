@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What libpmemobj calls of libpmem. It imports these by name, so that those of the
- * program, if they are exported, come before the library's. The stores are
- * made here as libpmem would, by plain code; nothing is flushed, as the memory of a
- * test is the page cache. Their order and their fences are libpmem's: a copy is flushed
- * unless NOFLUSH says otherwise, and fenced unless NODRAIN does.
+ * Replacements for the functions of libpmem that libpmemobj calls. libpmemobj imports them by
+ * name, so exported functions of the program take precedence over the library's. They store
+ * with plain code, like libpmem. They flush nothing, because the memory of a test is the page
+ * cache. Order and fences are libpmem's: a copy is flushed unless NOFLUSH is set, and fenced
+ * unless NODRAIN is set.
  */
 #include <libpmem.h>
 #include <string.h>
@@ -23,7 +23,7 @@ after_store(const void *at, size_t size, unsigned flags, const void *site)
 		record_foreign_fence(site);
 }
 
-/* Lines are flushed in any case: a pool on tmpfs is used as one in real memory. */
+/* Always true: libpmemobj then uses a pool on tmpfs like persistent memory, and flushes lines. */
 int
 pmem_is_pmem(const void *at, size_t size)
 {

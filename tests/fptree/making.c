@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The making of a pool is ended at its fences, from the first to the last: an open that may
- * create one must then produce a tree that is empty and works. `mininb crash` kills processes
- * at other moments.
+ * The creation of a pool, ended at each of its last fences and at some earlier ones. The next
+ * open that may create a pool must then produce an empty, working tree. `mininb crash` kills
+ * processes at other moments.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -12,9 +12,12 @@
 #include "recorder.h"
 #include "workload.h"
 
-enum { LAST = 20 /* of the fences each one */, EARLIER = 10, OPS_AFTER = 50 };
+enum { LAST = 20 /* the last fences, each tested */, EARLIER = 10, OPS_AFTER = 50 };
 
-/* In a process of its own, up to the n-th fence; 0: all. Its exit status. */
+/*
+ * Make a pool in a child process, up to the n-th fence; 0: completely. Returns the exit
+ * status.
+ */
 static int
 make_apart(const struct workload *workload, uint64_t n, uint64_t *fences)
 {

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Break the engine on purpose.
 
-Writes copies of its sources in which places are broken, each only if crash_mutant is
-its number. A place is told by its text, which must be there exactly once: where the
-engine has changed, this fails, and the table below is to be looked at.
+Writes copies of its sources with defects, each active only if crash_mutant is its number.
+The text of a place identifies it and must occur exactly once. If the engine has changed,
+this fails, and the table below must be adapted.
 
     mutate.py OUT_DIR SOURCE...     write the copies
     mutate.py --names               the names of the mutants, in order from 1
@@ -16,9 +16,9 @@ HEAD = """extern int crash_mutant;
 #define IS_MUTANT(n) (crash_mutant == (n))
 """
 
-# (file, text, text instead). `IS(name)` is true for the mutant of that name.
+# (file, text, replacement). `IS(name)` is true in the mutant of that name.
 PLACES = [
-    # What commits a write.
+    # The store that commits a write.
     ("verbs.c",
      """	pm_store64(at, word);
 	pm_flush_line(pm, at);
@@ -30,7 +30,7 @@ PLACES = [
 	if (!IS(commit-without-fence))
 		pm_fence(pm);
 """),
-    # The key word makes the record: with it first, a record may have the value before it.
+    # The key word makes the record. If it is stored first, a record may have the previous value.
     ("verbs.c",
      """		pm_store64(&at[1], word_of_value(value));
 		commit_word(&session->pm, at, word_plain(layout, key));
@@ -43,7 +43,7 @@ PLACES = [
 			commit_word(&session->pm, at, word_plain(layout, key));
 		}
 """),
-    # An update of a cell: the new one first, then the old one.
+    # An update of a cell writes the new cell first, then empties the old one.
     ("verbs.c",
      """		write_cell(session, locked, slot, key, value);
 		commit_word(&session->pm, at, 0);
@@ -69,7 +69,7 @@ PLACES = [
 	else if (size > PM_LINE)
 		pm_flush(&session->pm, blob, size - PM_LINE);
 """),
-    # Marks tell whether all lines of a cell belong to one record.
+    # Marks show whether all lines of a cell belong to one record.
     ("leaf.c",
      """	for (unsigned i = 1; i < lines; i++)
 		if (*mark_of(cell, i) == generation) {""",
@@ -121,7 +121,7 @@ PLACES = [
 	if (!IS(merge-unlinked-before-fence))
 		pm_fence(&session->pm);
 """),
-    # The making of a tree. What the root holds beside it is in the same line.
+    # The creation of a tree. The rest of the root is in the same line.
     ("pool.c",
      """	pm_flush(&pm, &pool->root->magic, sizeof(pool->root->magic));
 """,

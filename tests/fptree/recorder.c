@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The recorder keeps a mirror of the pool as it would be by the stores that it has
- * seen, and maps the parts itself, to look at them as they are. Where the two differ in a line
- * of libpmemobj's, that has stored something; where they differ in a line
- * that the engine flushes, the engine has gone around pm.h, which is counted and must
- * not be.
+ * The recorder keeps a mirror of the pool as the recorded stores would have made it. It also
+ * maps the parts itself, to see their actual content. A difference in a line of libpmemobj
+ * means that libpmemobj has stored something. A difference in a line that the engine flushes
+ * means that the engine has stored around pm.h. The recorder counts such lines; none is
+ * allowed.
  *
- * What would make it wrong: a store of libpmemobj's that is gone again before the next
- * flush or fence. What lies between two looks at a line is never seen, so
- * images are states in which the line was when it was looked at.
+ * Limit: libpmemobj may overwrite a store before the next flush or fence. The recorder does
+ * not see states of a line between two looks at it. So images only contain states that it has
+ * seen.
  */
 #include "recorder.h"
 
@@ -26,23 +26,23 @@
 
 #include "pm.h"
 
-/* Where a part is mapped by someone. */
+/* A mapping of a part. */
 struct range {
 	uintptr_t start, end;
-	uint64_t offset; /* of the pool */
+	uint64_t offset; /* in the pool */
 };
 
 enum { RANGES = 64, RANGE_LASTS = 1 << 20, POOL_MAX = 1 << 28 };
 
 static struct recorder {
-	struct record *record; /* NULL: off */
+	struct record *record; /* NULL: not recording */
 	struct range ranges[RANGES];
 	size_t ranges_count;
-	const uint8_t *live; /* the parts, mapped here one after the other */
+	const uint8_t *live; /* the parts, mapped one after the other */
 	uint8_t *mirror;
-	uint64_t bytes;      /* of all parts */
-	uint8_t *is_foreign; /* by line: libpmemobj has flushed it */
-	uint32_t *foreign;   /* these lines */
+	uint64_t bytes;      /* size of all parts */
+	uint8_t *is_foreign; /* per line: has libpmemobj flushed it? */
+	uint32_t *foreign;   /* the lines for which is_foreign is set */
 	size_t foreign_count, foreign_room;
 	struct {
 		dev_t dev;
@@ -54,7 +54,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(bool) is_on;
 static _Atomic(unsigned) threads_seen;
 static _Atomic(uint64_t) fences, fuse;
-static _Thread_local unsigned thread_id; /* counts from 1; 0: not given yet */
+static _Thread_local unsigned thread_id; /* counts from 1; 0: not assigned yet */
 
 static void *
 grown(void *array, size_t *room, size_t count, size_t size)
@@ -64,7 +64,7 @@ grown(void *array, size_t *room, size_t count, size_t size)
 	*room = count * 2 > 1024 ? count * 2 : 1024;
 	array = realloc(array, *room * size);
 	if (array == NULL)
-		abort(); /* a test: there is nothing better to do without memory */
+		abort(); /* out of memory: a test cannot continue */
 	return array;
 }
 
@@ -130,7 +130,7 @@ record_parts(const char *directory, struct record_part parts[RECORD_PARTS])
 	return count;
 }
 
-/* Map the next part behind those that are. */
+/* Map the next part after the mapped ones. */
 static bool
 part_map(const struct record_part *part)
 {
@@ -156,7 +156,7 @@ part_map(const struct record_part *part)
 	return true;
 }
 
-/* A part that is new is zeros until something else is stored. */
+/* Find new parts. A new part contains zeros until something is stored in it. */
 static void
 parts_look(void)
 {
@@ -176,12 +176,12 @@ parts_look(void)
 static void
 range_add(struct range range)
 {
-	/* a small one is of a header, and may soon be of something else */
+	/* a small mapping is of a header, and may soon be replaced */
 	if (range.end - range.start >= RANGE_LASTS && recorder.ranges_count < RANGES)
 		recorder.ranges[recorder.ranges_count++] = range;
 }
 
-/* Which part is mapped there? What is mapped beyond its end is not there. */
+/* Parse a line of the mappings: does it map a part? The range ends at the end of the part. */
 static bool
 mapping_is_part(const char *line, struct range *range)
 {
@@ -279,7 +279,7 @@ stores_add(uint64_t offset, const uint8_t *from, size_t size, const void *site)
 	}
 }
 
-/* The line has other bytes than were seen to be stored. */
+/* Does the line differ from the recorded stores? */
 static bool
 line_differs(uint32_t line)
 {
@@ -357,7 +357,7 @@ fence_add(const void *site)
 	event_add(EVENT_FENCE)->site = site;
 }
 
-/* True with the lock held, if a recording goes on. */
+/* True if a recording is active; the lock is then held. */
 static bool
 recorder_enter(void)
 {
@@ -401,7 +401,7 @@ pm_record_fence(void)
 		return;
 	fence_add(__builtin_return_address(0));
 	pthread_mutex_unlock(&lock);
-	/* another thread's turn: else one goes on for many operations, as it has the lock */
+	/* let another thread run: otherwise this one keeps the lock for many operations */
 	if (threads_seen > 1)
 		sched_yield();
 }

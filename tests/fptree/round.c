@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operations on a tree are recorded, and at their fences the images that a
- * crash may leave are made, opened, checked and written on.
+ * One round of the crash test: it records operations on a tree. At their fences, it makes the
+ * images that a crash may leave, opens and checks them, and continues writing to them.
  *
- * A round has one shape and one seed, and is cut into segments of some hundred operations.
- * The first segment begins with a new tree, each other one with an image of the one
- * before, and its recording with the opening of that: so crashes in the middle of a
- * recovery, and of what it has left to later operations, are met all along, and a
- * leak would add up. Beside that, of some images the opening is recorded as well, and
- * cut off in turn.
+ * A round has one shape and one seed, and segments of some hundred operations. The first
+ * segment begins with a new tree. Each other one begins with an image of the previous
+ * segment, and its recording includes the opening of that image. So the test contains crashes
+ * during a recovery and during operations after it, and a leak would add up. For some images,
+ * the test also records the opening and crashes that again.
  *
- * Which images of a segment are checked is chosen by lot, from all that there are, to
- * meet the number that was asked for. What the live run does depends on shape, seed and
- * segment alone, so one image can be made again without the others: that is how a
- * failure is told.
+ * A random choice selects the images that are checked, from all images of a segment, to meet
+ * the requested number. The live run depends only on shape, seed and segment. So one image
+ * can be made again without the others; the report of a failure names it.
  */
 #include "round.h"
 
@@ -30,18 +28,18 @@
 #include "segment.h"
 
 enum {
-	SEGMENTS = 4,           /* of a round */
-	OPS = 160,              /* of a segment */
-	OPS_AFTER = 32,         /* on an image */
-	INNER_EVERY = 48,       /* images of which one is crashed again while it recovers, */
-	INNER_EVERY_MENDED = 6, /* or of those in which the recovery had something to mend */
-	INNER_IMAGES = 8,       /* about as many times */
+	SEGMENTS = 4,           /* per round */
+	OPS = 160,              /* per segment */
+	OPS_AFTER = 32,         /* per image */
+	INNER_EVERY = 48,       /* one image in so many is crashed again during its recovery, */
+	INNER_EVERY_MENDED = 6, /* or one in so many that the recovery has repaired */
+	INNER_IMAGES = 8,       /* approximate number of these second crashes */
 	REOPEN_EVERY = 4,
 	SPACE_EVERY = 8,
-	NOTE_EVERY = 8, /* returns at which a crash is tried as well */
+	NOTE_EVERY = 8, /* one return in so many is also a crash point */
 };
 
-/* Streams of operations that do not meet. */
+/* The first operation after a crash; far from those of the segments. */
 #define OPS_AFTER_FIRST (1ull << 40)
 
 struct run {
@@ -49,15 +47,15 @@ struct run {
 	struct tally *tally;
 	struct workload workload;
 	char path[64];
-	uint64_t images;   /* to be checked in this round */
-	bool has_repaired; /* in the image that was opened last */
+	uint64_t images;   /* to check in this round */
+	bool has_repaired; /* did the last image that was opened need repairs? */
 	struct image image;
 	struct crash crash;
 };
 
 /* --- which images --- */
 
-/* Crashes at this moment are tried. */
+/* The number of images at this moment. */
 static uint32_t
 images_at(const struct segment *segment, const struct replay *replay, const struct event *event)
 {
@@ -144,7 +142,7 @@ fail(struct run *run, const char *what, const struct replay *replay, const struc
 
 /* --- one image --- */
 
-/* A stream of operations for one image. */
+/* The first operation for one image. */
 static uint64_t
 first_after(uint64_t lot)
 {
@@ -179,7 +177,7 @@ repaired(const struct subject *subject)
 	return stats.repaired;
 }
 
-/* The whole test of what is in the directory now. NULL, or what has failed. */
+/* Test the image in the directory. NULL, or the name of the step that failed. */
 static const char *
 try_image(struct run *run, const struct model *before, uint64_t lot)
 {
@@ -292,7 +290,7 @@ explore_again(struct run *run, struct segment *segment)
 	return is_right;
 }
 
-/* Open the image and write on, recorded, and look at crashes in that. */
+/* Record the opening of the image and further writes, and test crashes in that recording. */
 static bool
 crash_again(struct run *run, const struct replay *replay, uint64_t k, const struct model *model)
 {
@@ -365,7 +363,7 @@ explore(struct run *run, struct segment *segment)
 	return is_right;
 }
 
-/* Leave in the directory an image, by lot, and in `model` what is in it. */
+/* Leave a random image in the directory, and its state in `model`. */
 static bool
 leave_image(struct run *run, struct segment *segment, struct model *model)
 {

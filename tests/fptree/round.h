@@ -2,15 +2,18 @@
 #ifndef FPTREE_ROUND_H
 #define FPTREE_ROUND_H
 /**
- * One shape with one seed: segments of operations, and images of crashes in each.
+ * A round: one shape with one seed, several segments of operations, and images of crashes in
+ * each.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "workload.h"
 
-/** Names an image: where in the recording, which of those there; within it, the same
- * again for a crash in its recovery. */
+/**
+ * The position of an image: the moment in the recording, and its number there. For a crash in
+ * the image's recovery, the inner fields give the same for the second recording.
+ */
 struct place {
 	uint32_t segment;
 	uint64_t event, k;
@@ -18,7 +21,7 @@ struct place {
 	uint64_t inner_event, inner_k;
 };
 
-/** What has been done. In memory that processes share. */
+/** Counters of a run, in memory that processes share. */
 struct tally {
 	uint64_t images, inner_images, points, mended, ops, growths, pairs;
 	bool is_failed, is_told;
@@ -38,16 +41,19 @@ struct settings {
 	int mutant;
 };
 
-/** False: an image has failed, or the live run; told to stderr, unless settings say not to. */
+/**
+ * Run a round. False: an image or the live run has failed. It prints the failure to stderr,
+ * unless is_quiet.
+ */
 bool
 run_round(const struct settings *settings, struct tally *tally, const struct shape *shape,
 	uint64_t seed, uint64_t images);
 
-/** Print to stderr the command that makes the current image again. */
+/** Print the command that makes the current image again to stderr. */
 void
 tell_repeat(const struct tally *tally, const struct settings *settings);
 
-/** Remove the directory that a round has left. */
+/** Remove the directory of a round. */
 void
 round_clear(const struct tally *tally);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Between the events of the pool a recording has notes: which operation is called, which has
- * returned. Whoever goes through it knows from them what has been acknowledged.
+ * A recording has notes between the events of the pool: calls and returns of operations. A
+ * reader of the recording knows from them which operations are acknowledged.
  */
 #include "segment.h"
 
@@ -13,7 +13,7 @@
 
 enum { NOTE_CALL, NOTE_RETURN, NOTE_DECIDED };
 
-/* Of operation i of a thread; with one thread alone they are counted without it. */
+/* The note for operation i of a thread. With one thread, i counts all operations. */
 static uint64_t
 note(unsigned kind, unsigned thread, uint64_t i)
 {
@@ -62,8 +62,10 @@ follow(struct follower *follower, const struct event *event)
 	}
 }
 
-/* What is recorded is seen whole, or images tell nothing. With two threads one may
- * flush a line between the other's store and the note of that. */
+/*
+ * The recorder must have seen all stores, or the images prove nothing. With two threads, one
+ * may flush a line between the record of the other's store and the store itself.
+ */
 static bool
 record_is_whole(const struct record *record, unsigned threads)
 {
@@ -76,14 +78,14 @@ record_is_whole(const struct record *record, unsigned threads)
 	return false;
 }
 
-/* Operations of one thread. */
+/* A thread that executes operations. */
 struct worker {
 	const struct workload *workload;
 	struct subject *subject;
 	struct model model;
 	unsigned threads, thread;
 	uint64_t first, count;
-	pthread_barrier_t *start; /* NULL: alone */
+	pthread_barrier_t *start; /* NULL: the only thread */
 	bool is_right;
 };
 
@@ -106,7 +108,7 @@ work(void *of)
 	return NULL;
 }
 
-/* The first worker's model has both then. */
+/* Run two workers. Afterwards the first worker's model contains the results of both. */
 static bool
 work_both(struct worker *first)
 {
@@ -131,9 +133,10 @@ work_both(struct worker *first)
 }
 
 /*
- * The making of a tree is recorded from the new pool on. Up to its last step the pool has
- * another name, by which no open would take it: crashes begin to count when it has
- * its own, and what is not durable then is missing.
+ * Record the final names of a new tree's parts. The recording of a new tree begins with the
+ * new pool. Until the last step the pool has a temporary name, and no open would accept it.
+ * So crashes count from the moment when it has its final name. An image then lacks all stores
+ * that are not durable.
  */
 static bool
 name_parts(struct segment *segment)

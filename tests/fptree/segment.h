@@ -2,8 +2,8 @@
 #ifndef FPTREE_SEGMENT_H
 #define FPTREE_SEGMENT_H
 /**
- * A run of operations on a tree, from its opening to its close, recorded; and the
- * model at each moment of the recording.
+ * A segment: recorded operations on a tree, from its opening to its close, and the model at
+ * each moment of the recording.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,17 +11,17 @@
 #include "recorder.h"
 #include "workload.h"
 
-enum { HANG_S = 120 }; /* what takes longer, with an image, is not going to end */
+enum { HANG_S = 120 }; /* a run, or a test of an image, that takes longer hangs */
 
-/** What it begins with, and has recorded. */
+/** A segment: its initial state and its recording. */
 struct segment {
 	const struct workload *workload;
 	const char *path;
 	unsigned threads;     /* 1 or 2 */
-	struct model first;   /* maybe with operations in flight, */
-	struct model decided; /* and what had become of these */
+	struct model first;   /* initial model, maybe with operations in flight */
+	struct model decided; /* the same, after these were decided */
 	struct record record; /* for the caller to free */
-	size_t made_at;       /* event by which a new tree had its name; 0: it is not new */
+	size_t made_at;       /* number of events until a new tree had its name; 0: not new */
 };
 
 /** Follows the model through a recording. */
@@ -29,13 +29,13 @@ struct follower {
 	const struct workload *workload;
 	unsigned threads;
 	struct model model;
-	const struct model *decided; /* what was in flight at the beginning came to this */
+	const struct model *decided; /* the model after the initial operations in flight */
 };
 
 struct follower
 follower_of(const struct segment *segment);
 
-/** The next event of the recording. */
+/** Apply the next event of the recording. */
 void
 follow(struct follower *follower, const struct event *event);
 
@@ -43,8 +43,8 @@ bool
 note_is_return(const struct event *event);
 
 /**
- * Open what is in the directory, or make it, and do `count` operations from `first` on.
- * False: something was not as it must be; see subject_fault().
+ * Open the pool in the directory, or make it, and execute `count` operations from `first` on.
+ * False: a check failed; see subject_fault().
  */
 bool
 segment_live(struct segment *segment, bool is_new, uint64_t first, uint64_t count);

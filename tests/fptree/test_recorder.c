@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The recorder and the images by themselves: on a file whose every byte is the
- * test's, what images there are; on pools of libpmemobj, that correct programs pass and that
- * broken ones do not.
+ * The recorder and the images alone. On a file that only the test writes, the tests check
+ * which images exist. On pools of libpmemobj, correct programs must pass and broken ones must
+ * fail.
  */
 #include "image.h"
 
@@ -20,7 +20,7 @@ enum { FILE_WORDS = 8192, WORDS_A_LINE = 8 };
 
 static struct pm pm = {.flush = PM_FLUSH_NONE};
 static struct record record;
-static uint64_t *words; /* the file */
+static uint64_t *words; /* the mapped file */
 
 static void
 file_begin(void)
@@ -43,8 +43,10 @@ file_end(void)
 	scratch_leave();
 }
 
-/* The images at the last event, as the sums 1 a + 10 b + ... of the first word of lines,
- * or of the words of the first line: how often each came. */
+/*
+ * The images at the last event, as sums 1 a + 10 b + ... of the first words of lines, or of
+ * the words of the first line; and the number of times that each sum occurs.
+ */
 struct seen {
 	unsigned times[100000];
 	unsigned distinct;
@@ -177,7 +179,7 @@ TEST(many_lines_are_sampled_each_missing_and_each_alone)
 	for (int i = 0; i < 16; i++)
 		pm_store64(line(i), 1);
 	struct seen seen = seen_at_end(true);
-	ck_assert_uint_ge(seen.distinct, 12); /* of 32 by the five lines that are looked at */
+	ck_assert_uint_ge(seen.distinct, 12); /* of 32 combinations of five lines */
 	ck_assert_uint_gt(seen.times[11111 - 100], 0);
 	ck_assert_uint_gt(seen.times[100], 0);
 	file_end();
@@ -247,7 +249,7 @@ TEST(nothing_is_left_of_the_last_image)
 
 enum { APPENDS = 8, RECORD_WORDS = 3 };
 
-/* A log of records, each the same number three times. They cross lines now and then. */
+/* A log of records. Each contains the same number three times, and some cross lines. */
 struct log {
 	uint64_t count;
 	uint64_t pad[WORDS_A_LINE - 1];
@@ -286,7 +288,7 @@ log_is_right(const struct log *log, uint64_t acknowledged)
 	return true;
 }
 
-/* Of parts in a directory, so that it grows by itself. */
+/* Open a pool of parts in a directory, which grows automatically. */
 static PMEMobjpool *
 pool_open(void)
 {
@@ -318,7 +320,7 @@ pool_begin(void)
 	return pool;
 }
 
-/* True: right. Of `acknowledged` what the last note said. */
+/* True: the pool is right. `acknowledged`: the value of the last note. */
 typedef bool (*check_fn)(PMEMobjpool *pool, uint64_t acknowledged);
 
 static bool
@@ -332,7 +334,7 @@ image_is_right(check_fn check, uint64_t acknowledged)
 	return is_right;
 }
 
-/* Whether one is not right: the rest is left out. *images: those that were looked at. */
+/* Is any image wrong? Stops at the first one. *images: the number of images tested. */
 static bool
 has_wrong_image(check_fn check, unsigned *images)
 {
@@ -401,11 +403,11 @@ TEST_EACH(broken_program_has_one, FLUSH_TOO_EARLY)
 	ck_assert(has_wrong_append(NO_FLUSH + (enum defect)_i, &images));
 }
 
-/* --- what libpmemobj does by itself --- */
+/* --- libpmemobj's own operations --- */
 
 enum { OBJECTS = 8 };
 
-/* As many as were allocated, each with its number in it. */
+/* Check that each allocated object exists and contains 7. */
 static bool
 check_objects(PMEMobjpool *pool, uint64_t acknowledged)
 {
@@ -437,7 +439,7 @@ TEST(allocation_of_libpmemobj_survives_every_image)
 
 	for (uint64_t i = 0; i < OBJECTS; i++) {
 		PMEMoid oid;
-		size_t size = i % 4 == 3 ? 3 << 20 : 3000; /* of chunks, and of runs */
+		size_t size = i % 4 == 3 ? 3 << 20 : 3000; /* chunks, or from runs */
 		ck_assert_msg(pmemobj_alloc(pool, &oid, size, 1, object_make, NULL) == 0, "%s",
 			pmemobj_errormsg());
 		record_note(i + 1);
@@ -449,7 +451,7 @@ TEST(allocation_of_libpmemobj_survives_every_image)
 	ck_assert_uint_gt(images, 10 * OBJECTS);
 }
 
-/* Two numbers that are always equal, kept so by transactions. */
+/* Two numbers that transactions keep equal. */
 static bool
 check_pair(PMEMobjpool *pool, uint64_t acknowledged)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The checks know nothing of how the tree is made, but by tree_check(), which does:
- * they see what a user sees, key by key and byte by byte.
+ * The checks, except tree_check(), do not know the implementation of the tree. They see what
+ * a user sees, key by key and byte by byte.
  *
- * A value's bytes follow from its version. Some are all zeros or all ones, which a
- * format must not take for something else.
+ * A value's version determines its bytes. Some values are all zeros or all ones, which no
+ * format may misinterpret.
  */
 #include "workload.h"
 
@@ -20,7 +20,7 @@ enum {
 	MIB = 1 << 20,
 	GROWTH_BYTES = 8 << 20,
 	VALUE_MAX = 100 << 10,
-	PHASE = 64 /* operations that mostly add, or mostly take away */
+	PHASE = 64 /* operations that mostly insert, or mostly delete */
 };
 
 const struct shape shapes[] = {
@@ -52,7 +52,7 @@ bytes_compare(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size)
 	return (a_size > b_size) - (a_size < b_size);
 }
 
-/* Where in the order it belongs; count where it is there already. */
+/* The index of a key in the order, or UINT32_MAX if it already exists. */
 static uint32_t
 place_of(const struct workload *workload, uint32_t count, const uint8_t *key, uint32_t size)
 {
@@ -67,7 +67,7 @@ place_of(const struct workload *workload, uint32_t count, const uint8_t *key, ui
 	return place;
 }
 
-/* Some are alike but for the end, some are of bytes that a format may give a meaning. */
+/* Make a key. Some keys differ only at the end. Some have bytes with a meaning in a format. */
 static void
 key_make(struct rng *rng, uint8_t *key, uint32_t size)
 {
@@ -80,7 +80,7 @@ key_make(struct rng *rng, uint8_t *key, uint32_t size)
 		memset(key, 'k', size - 1);
 	if (kind == 2)
 		key[0] = 0xf8;
-	if (kind == 3) { /* prefixes of each other, with zeros behind them */
+	if (kind == 3) { /* prefixes of each other, followed by zeros */
 		key[0] &= 3;
 		memset(key + 1, 0, size - 1);
 	}
@@ -118,8 +118,10 @@ value_size(const struct shape *shape, struct rng *rng)
 		(uint32_t)rng_below(rng, shape->value_max - shape->value_min + 1);
 }
 
-/* Phases that fill the tree and that empty it; within them now and then a run of
- * neighbours, which empties leaves, or fills one only. */
+/*
+ * Phases fill the tree and empty it in turn. Some phases use neighbouring keys in order,
+ * which empties whole leaves or fills only one.
+ */
 struct op
 workload_op(const struct workload *workload, uint64_t i)
 {
@@ -367,7 +369,7 @@ value_is(struct nb_slice value, struct stored stored)
 		(value.size == 0 || memcmp(value.data, value_bytes(stored), value.size) == 0);
 }
 
-/* The version of that value, for a human: which of the key's was it once? */
+/* Find the version of that value among the key's earlier ones, for the fault's text. */
 static unsigned long long
 version_of(const struct workload *workload, uint32_t key, struct nb_slice value, uint64_t last)
 {
@@ -447,7 +449,7 @@ check_get(struct subject *subject, const struct model *model, uint32_t key)
 	return is_right;
 }
 
-/* The next key that is there, from `key` on in the direction. */
+/* The next stored key, from `key` on in the direction of `step`. */
 static int
 next_stored(const struct model *model, int key, int step)
 {
@@ -471,7 +473,7 @@ check_scanned(struct subject *subject, const struct model *model, const char *wh
 		fault_value(subject, where, (uint32_t)key, value, model->records[key]);
 }
 
-/* At most `limit` records from `key` on; -1: from the first or the last. */
+/* Check a scan of at most `limit` records from `key` on; -1: from the first or the last. */
 static bool
 check_scan(struct subject *subject, const struct model *model, bool is_backward, int key,
 	unsigned limit)
@@ -531,7 +533,7 @@ subject_check_seeks(struct subject *subject, const struct model *model)
 	return is_right;
 }
 
-/* Of a tree with no session: one that is open may hold space back. */
+/* Run tree_check() without a session, because an open session may hold back space. */
 static bool
 check_structure(struct subject *subject, const struct model *model)
 {
@@ -561,7 +563,7 @@ subject_check(struct subject *subject, struct model *model)
 	return is_right && check_structure(subject, model);
 }
 
-/* What libpmemobj has allocated: of a tree that is empty, an extent with its leaf. */
+/* Check libpmemobj's allocations: an empty tree has one extent, with its leaf. */
 static bool
 check_objects(const struct subject *subject)
 {
@@ -591,8 +593,10 @@ reopen(struct subject *subject, const char *path)
 	return subject_close(subject) && subject_open(subject, workload, path, false);
 }
 
-/* Twice: the first open may find leaves that are empty, and unlinks them; it is the
- * second one that finds them unreachable, and gives back extents of nothing else. */
+/*
+ * Open twice. The first open may find empty leaves and unlink them. The second finds them
+ * unreachable, and gives back extents that contain nothing else.
+ */
 bool
 subject_check_space(struct subject *subject, struct model *model, const char *path)
 {

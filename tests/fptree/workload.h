@@ -2,11 +2,11 @@
 #ifndef FPTREE_WORKLOAD_H
 #define FPTREE_WORKLOAD_H
 /**
- * Operations on a tree, what must come of them, and whether it has.
+ * Operations on a tree, a model of their results, and the checks of the tree against it.
  *
- * A shape is a layout of the tree and sizes of what is stored in it; few keys and tiny
- * leaves, so that splits, merges and updates abound. Operation i is a function of
- * the seed and i alone. The model is a plain array: for each key what is stored.
+ * A shape is a layout of the tree and the sizes of keys and values. It has few keys and tiny
+ * leaves, so splits, merges and updates are frequent. Operation i depends only on the seed
+ * and i. The model is a plain array with the stored value of each key.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,8 +23,8 @@ struct shape {
 	uint32_t keys;
 	uint32_t key_min, key_max; /* bytes */
 	uint32_t value_min, value_max;
-	uint32_t huge_bytes; /* of one value in 64; 0: none */
-	uint32_t pool_mib;   /* most that the pool may grow to */
+	uint32_t huge_bytes; /* size of one value in 64; 0: none */
+	uint32_t pool_mib;   /* maximum size of the pool */
 };
 
 /** Ends with a NULL name. */
@@ -35,7 +35,7 @@ shapes_count(void);
 
 enum verb { VERB_PUT, VERB_INSERT, VERB_DEL };
 
-/** A value is told by its version and size. */
+/** The version and size of a value determine its bytes. */
 struct stored {
 	uint64_t version; /* 0: nothing is stored */
 	uint32_t size;
@@ -44,7 +44,7 @@ struct stored {
 struct op {
 	enum verb verb;
 	uint32_t key;
-	struct stored value; /* of a delete: nothing */
+	struct stored value; /* all zeros for a delete */
 };
 
 struct workload {
@@ -59,12 +59,12 @@ struct workload {
 struct model {
 	struct stored records[WORKLOAD_KEYS];
 	struct {
-		bool is_there; /* it has not returned: before or after it */
+		bool is_there; /* called, not returned: it may have happened or not */
 		struct op op;
 	} in_flight[WORKLOAD_THREADS];
 };
 
-/** A tree that is open. */
+/** An open tree. */
 struct subject {
 	const struct workload *workload;
 	struct pool *pool;
@@ -78,19 +78,22 @@ workload_create(struct workload *workload, const struct shape *shape, uint64_t s
 struct op
 workload_op(const struct workload *workload, uint64_t i);
 
-/** Operation i of one of the threads: their keys are different, and lie between each other. */
+/**
+ * Operation i of one of the threads. Each thread has its own keys, which alternate with those
+ * of the other.
+ */
 struct op
 workload_op_of(const struct workload *workload, unsigned thread, uint64_t i);
 
-/** Keys of that thread, of `from` into `to`. */
+/** Copy the records of that thread's keys from `from` to `to`. */
 void
 model_join(struct model *to, const struct model *from, unsigned thread);
 
-/** The operation as text, for a human. */
+/** Format the operation as text. */
 const char *
 workload_op_text(const struct workload *workload, const struct op *op, char text[256]);
 
-/** The operation has returned. */
+/** Apply an operation that has returned. */
 void
 model_apply(struct model *model, const struct op *op);
 
@@ -98,59 +101,62 @@ uint32_t
 model_count(const struct model *model);
 
 /*
- * Those that follow return false where something was not as it must be, and
- * subject_fault() then says what. They need no clean-up but subject_close().
+ * The following functions return false if a check fails; subject_fault() then describes the
+ * fault. The caller only has to call subject_close().
  */
 
-/** Open the pool in the directory, and the tree in it; or with is_new make them. */
+/** Open the pool in the directory and its tree. With is_new, make them. */
 bool
 subject_open(struct subject *subject, const struct workload *workload, const char *path,
 	bool is_new);
 
-/** The two halves of it. */
+/** The two halves of subject_open(). */
 bool
 subject_open_pool(struct subject *subject, const struct workload *workload, const char *path,
 	bool is_new);
 bool
 subject_open_tree(struct subject *subject);
 
-/** Also of one that was opened in part. */
+/** Close the subject, even if it was opened only in part. */
 bool
 subject_close(struct subject *subject);
 
 /**
- * Another session, of number 1, for another thread; `first` stays open for longer.
- * subject_close() does not take it: subject_leave() does.
+ * Open another session, with number 1, for another thread; `first` must stay open longer.
+ * Close it with subject_leave(), not with subject_close().
  */
 bool
 subject_join(struct subject *subject, const struct subject *first);
 bool
 subject_leave(struct subject *subject);
 
-/** What was in flight is decided by what is there, one of both it must be. */
+/**
+ * Update the model: read whether each operation in flight has happened. Both states are
+ * right, all others are faults.
+ */
 bool
 subject_decide(struct subject *subject, struct model *model);
 
-/** Make the operation. Its answer must be what the model says; that has it applied. */
+/** Execute the operation, compare its answer with the model, and apply it to the model. */
 bool
 subject_do(struct subject *subject, struct model *model, const struct op *op);
 
 /**
- * All is there that the model says, and nothing else, by scans of both directions, by
- * gets and by tree_check(), after subject_decide().
+ * Check that the tree contains exactly the records of the model. Calls subject_decide(), then
+ * uses scans in both directions, gets and tree_check().
  */
 bool
 subject_check(struct subject *subject, struct model *model);
 
-/** Scans from each key, in both directions, and one multi_get of all keys. */
+/** Check scans from each key in both directions, and one multi_get of all keys. */
 bool
 subject_check_seeks(struct subject *subject, const struct model *model);
 
-/** Delete all, close, open: no space may be in use but that of an empty tree. */
+/** Delete all records, close and open: only the space of an empty tree may be in use. */
 bool
 subject_check_space(struct subject *subject, struct model *model, const char *path);
 
-/** Of this thread. */
+/** The last fault of this thread. */
 const char *
 subject_fault(void);
 
