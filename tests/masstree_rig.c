@@ -10,7 +10,7 @@ word_key(uint8_t *room, uint64_t number)
 	return slice_of(room, 8);
 }
 
-/* The rest of a key beside its leaf. */
+/* Keys with a suffix, which is stored in a record outside the leaf. */
 static struct nb_slice
 suffix_key(uint8_t *room, uint64_t number)
 {
@@ -19,7 +19,7 @@ suffix_key(uint8_t *room, uint64_t number)
 	return slice_of(room, 13);
 }
 
-/* Three keys each share 16 bytes, and so have a layer of their own in another. */
+/* Each three keys share two slices (16 bytes), so they have a layer inside another layer. */
 static struct nb_slice
 layer_key(uint8_t *room, uint64_t number)
 {
@@ -29,7 +29,7 @@ layer_key(uint8_t *room, uint64_t number)
 	return slice_of(room, 30);
 }
 
-/* All are in layers below layers. */
+/* All keys are in layers below other layers. */
 static struct nb_slice
 deep_key(uint8_t *room, uint64_t number)
 {
@@ -39,7 +39,10 @@ deep_key(uint8_t *room, uint64_t number)
 	return slice_of(room, 32);
 }
 
-/* One zero, two zeros and so on: each is the beginning of the next; then other slices. */
+/*
+ * One zero, two zeros and so on: each key is a prefix of the next. Then the same after other
+ * slices.
+ */
 static struct nb_slice
 length_key(uint8_t *room, uint64_t number)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of steps of many sessions at once, over few keys.
+ * Many sessions execute lists of steps at once, on few keys.
  *
- * Each list that writes a key reads it as well, and each value is unique. So the versions of a key
- * are a chain, and every operation has its place between two of them. The operations of all keys and
- * sessions must have an order in which they could have come one after the other: the graph of "came
- * before" has no cycle (A. Adya, "Weak Consistency", MIT 1999). Single gets between the lists, and the
- * order within a session, are part of the graph. So it is strict: a value that was seen is not unseen.
+ * Each list that writes a key also reads it, and each value is unique. So the versions of a key
+ * form a chain, and every operation on the key belongs between two versions. The operations of
+ * all keys and sessions must have an order in which they could have run one after the other. In
+ * other words, the graph of "came before" has no cycle (A. Adya, "Weak Consistency", MIT 1999).
+ * The graph includes single gets between the lists and the order within a session. So the test
+ * is strict: a session cannot read an older version after a newer one.
  */
 #include "masstree_rig.h"
 
@@ -23,15 +24,15 @@ enum {
 	THREADS = 6,
 	READERS = 2, /* only get */
 	OPS = 400 / LESS,
-	KEYS = 6, /* that are contested, and one in ROW; the others belong to a thread each */
+	KEYS = 6, /* keys of all threads, every ROW-th key; the others belong to one thread each */
 	ROW = 8,
 	IN_A_LIST = 4,
-	ALL_OPS = THREADS * OPS + 1 /* operation 0 has put all keys */
+	ALL_OPS = THREADS * OPS + 1 /* operation 0 stores all keys */
 };
 
 struct op {
 	bool reads[KEYS], writes;
-	uint64_t seen[KEYS]; /* the operations that wrote what it has read */
+	uint64_t seen[KEYS]; /* the operations that wrote the values it has read */
 };
 
 static struct {
@@ -46,7 +47,7 @@ struct actor {
 	struct mt_session *session;
 	unsigned id;
 	uint64_t random;
-	bool has_own; /* its own record, which comes and goes with the lists */
+	bool has_own; /* its own record exists; lists add and delete it */
 	uint8_t keys[IN_A_LIST + 1][RIG_KEY_MAX], values[IN_A_LIST + 1][RIG_VALUE_MAX];
 };
 
@@ -78,7 +79,8 @@ read_one(struct actor *actor, struct op *op)
 }
 
 /*
- * A step on a record of the actor; or on one that all actors add and delete, so that leaves split.
+ * A step on the actor's own record, or on one that all actors add and delete, so that leaves
+ * split.
  */
 static struct nb_step
 other_step(struct actor *actor, bool is_own)
@@ -91,7 +93,7 @@ other_step(struct actor *actor, bool is_own)
 		.verb = deletes ? NB_STEP_DEL : NB_STEP_INSERT};
 }
 
-/* Distinct keys, each read, and then each written if `mark` is not 0. */
+/* Execute a list that reads distinct keys and, if `mark` is not 0, writes each of them. */
 static void
 execute_list(struct actor *actor, struct op *op, uint64_t mark)
 {
@@ -120,7 +122,7 @@ execute_list(struct actor *actor, struct op *op, uint64_t mark)
 		op->reads[of[i]] = true;
 		op->seen[of[i]] = mark_of(steps[i].value);
 	}
-	if (is_own) { /* nobody else changes it */
+	if (is_own) { /* no other actor changes it */
 		ck_assert_int_eq(steps[size - 1].answer, NB_OK);
 		actor->has_own = !actor->has_own;
 	}
@@ -128,7 +130,7 @@ execute_list(struct actor *actor, struct op *op, uint64_t mark)
 	mt_release(actor->session);
 }
 
-/* Other records of its own, one by one, so that the structure changes about the lists. */
+/* Put or delete another record of the actor's own, to change the structure between lists. */
 static void
 write_alone(struct actor *actor)
 {
@@ -165,7 +167,7 @@ act(void *to, unsigned id)
 
 /* --- the graph --- */
 
-static uint32_t next_of[KEYS][ALL_OPS]; /* the operation that wrote after that one; 0: none */
+static uint32_t next_of[KEYS][ALL_OPS]; /* the operation that wrote the next version; 0: none */
 
 static void
 find_chains(void)
@@ -185,13 +187,13 @@ find_chains(void)
 		}
 }
 
-/* Those that must come after operation i. */
+/* List the operations that must come after operation i. Returns their number. */
 static unsigned
 followers_of(uint32_t i, uint32_t *followers)
 {
 	unsigned count = 0;
 
-	if (i % OPS != 0) /* the next one of its session */
+	if (i % OPS != 0) /* the next operation of its session */
 		followers[count++] = i + 1;
 	for (unsigned key = 0; key < KEYS; key++) {
 		const struct op *op = &history.ops[i];
@@ -202,7 +204,10 @@ followers_of(uint32_t i, uint32_t *followers)
 	return count;
 }
 
-/* An operation waits for those before it: by the chains, and by what it has seen. */
+/*
+ * Check that the graph has no cycle. An operation waits for its predecessors: by chains and by
+ * reads.
+ */
 static void
 has_no_cycle(void)
 {
@@ -273,8 +278,8 @@ TEST_EACH(lists_of_many_sessions_are_as_if_one_came_after_the_other, FORMATS)
 /* --- prefixes --- */
 
 /*
- * Members of one side alone are in, never both: a member comes in by a list that adds its record if
- * the other side has none.
+ * Members of only one side may be inside at a time. A member enters with a list that adds its
+ * record if the other side has no record.
  */
 enum { SIDES = 2, MEMBERS = 6, VISITS = 500 / LESS };
 
@@ -313,7 +318,7 @@ visit(void *to, unsigned id)
 		{.key = key, .value = slice_of("in", 2), .verb = NB_STEP_PUT}};
 
 	for (unsigned i = 0; i < VISITS; i++) {
-		/* Others between the sides change the leaves. */
+		/* Other records between the sides change the leaves. */
 		struct nb_slice noise = member_key(between, 0, 100 + (i + id) % 20);
 		between[party.prefix_size - 1] = 'b';
 		if (i % 3 == 0)
@@ -334,7 +339,7 @@ visit(void *to, unsigned id)
 	mt_session_close(session);
 }
 
-/* Prefixes in the first layer, at its end, and in layers below. */
+/* The prefix ends in the first layer, at its end, or in a lower layer. */
 TEST_EACH(a_prefix_that_was_empty_is_so_when_the_list_takes_effect, 4)
 {
 	static const size_t sizes[] = {3, 8, 13, 26};
@@ -349,7 +354,7 @@ TEST_EACH(a_prefix_that_was_empty_is_so_when_the_list_takes_effect, 4)
 
 /* --- one session --- */
 
-/* More additions to one leaf than it has room for, and all of them gone again. */
+/* A list adds more records to one leaf than it has room for, and another removes all of them. */
 TEST_EACH(long_lists_happen_as_a_whole_and_leave_nothing_behind, FORMATS)
 {
 	enum { LONG = 300 };
@@ -364,7 +369,7 @@ TEST_EACH(long_lists_happen_as_a_whole_and_leave_nothing_behind, FORMATS)
 		steps[i] = (struct nb_step){.key = format->key(keys[i], i),
 			.value = slice_of(&word, sizeof(word)),
 			.verb = NB_STEP_INSERT};
-	/* The last one fails, as the value of the first has other than 8 bytes. */
+	/* The last step fails, because the value of the first key does not have 8 bytes. */
 	ck_assert_int_eq(mt_put(session, steps[0].key, slice_of("odd", 3)), NB_OK);
 	steps[LONG] = (struct nb_step){
 		.key = steps[0].key, .operand = 1, .verb = NB_STEP_MERGE};

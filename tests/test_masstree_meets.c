@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What two sessions can do to each other, without threads and without chance: one session stops
- * at a place where it could meet another, and the other performs a whole operation there.
+ * The effects that two sessions can have on each other, without threads and without chance. One
+ * session stops at a point where it could meet another, and the other performs a whole
+ * operation there.
  *
- * A reader that comes upon a change waits for its end, and so does a writer whose leaf is locked.
- * Here that end cannot come. So an operation that waits is abandoned. It holds no lock then, and
- * can be performed again.
+ * A reader that meets a change waits for its end, and so does a writer whose leaf is locked.
+ * Here that end cannot come, so the test abandons an operation that waits. At that point it
+ * holds no lock, and can be repeated.
  */
 #include "masstree_rig.h"
 
 #include <semaphore.h>
 #include <setjmp.h>
 
-/* Records whose number is a multiple of STABLE are there throughout. */
+/* Records whose number is a multiple of STABLE exist during the whole test. */
 enum {
 	STABLE = 6,
 	KEYS = 72,
@@ -26,7 +27,7 @@ static struct mt_tree *tree;
 static struct mt_session *outer, *inner;
 
 static struct {
-	void (*visit)(void); /* by the inner session, where the outer one stops */
+	void (*visit)(void); /* called for the inner session when the outer one stops */
 	unsigned first, step;
 	bool is_inside;
 	unsigned steps, inner_steps, outer_waits;
@@ -56,7 +57,7 @@ at_wait(void)
 	ck_assert_msg(++stop.outer_waits < WAITS_MAX, "it waits for nobody");
 }
 
-/* Stop at step `first` of what follows, and at each `step` from there on. */
+/* Stop at step `first` of the next operation, and at each `step` steps from there on. */
 static void
 stop_at(void (*visit)(void), unsigned first, unsigned step)
 {
@@ -66,7 +67,7 @@ stop_at(void (*visit)(void), unsigned first, unsigned step)
 	stop.steps = stop.outer_waits = 0;
 }
 
-/* False: it would have to wait. */
+/* Perform an operation of the inner session. False: it would have to wait. */
 static bool
 performs(void (*operation)(uint64_t), uint64_t number)
 {
@@ -81,7 +82,7 @@ performs(void (*operation)(uint64_t), uint64_t number)
 
 /* --- records --- */
 
-static uint64_t random_state, marks[KEYS]; /* 0: is not there */
+static uint64_t random_state, marks[KEYS]; /* 0: the record does not exist */
 
 static void
 put_number(struct mt_session *session, uint64_t number)
@@ -126,7 +127,7 @@ has_stable(struct mt_session *session, uint64_t number)
 	mt_release(session);
 }
 
-/* Every stable record once, and all in order. */
+/* Check that a scan returns every stable record once, and all records in order. */
 static void
 scan_all(struct mt_session *session, bool is_backward)
 {
@@ -196,7 +197,7 @@ scan_inside(uint64_t is_backward)
 	scan_all(inner, is_backward == 1);
 }
 
-/* The stable records about the one that is written. */
+/* Get the stable records on both sides of the record that is being written. */
 static void
 get_neighbours(void)
 {
@@ -235,7 +236,7 @@ write_and_stop(
 	stop_at(NULL, 0, 1);
 }
 
-/* All that is not stable comes, is replaced and goes again: leaves split and are removed. */
+/* Add, replace and delete all records that are not stable: leaves split and are removed. */
 static void
 write_with(void (*visit)(void), unsigned rounds, unsigned step)
 {
@@ -243,7 +244,7 @@ write_with(void (*visit)(void), unsigned rounds, unsigned step)
 	for (unsigned round = 0; round < rounds; round++) {
 		uint64_t turn = 1 + rig_random(&random_state, KEYS - 1) * 2;
 
-		while (turn % 3 == 0) /* it has no divisor in common with KEYS */
+		while (turn % 3 == 0) /* coprime to KEYS */
 			turn += 2;
 		for (uint64_t i = 0; i < 3 * (uint64_t)KEYS; i++)
 			write_and_stop(i * turn % KEYS, i >= 2 * (uint64_t)KEYS, visit,
@@ -269,7 +270,7 @@ TEST_EACH(scans_find_each_record_at_every_moment_of_a_write, FORMATS)
 
 /* --- writes within reads --- */
 
-/* Some records come and go: a leaf that the reader is in may be another's when it goes on. */
+/* Add and delete some records. The leaf of the stopped reader may be reused when it continues. */
 static void
 write_some(void)
 {
@@ -286,7 +287,7 @@ write_some(void)
 	}
 }
 
-/* Whether there was so late a step. */
+/* Stop a get at step `at`. Returns whether it has so many steps. */
 static bool
 get_and_stop(uint64_t number, unsigned at)
 {
@@ -337,7 +338,7 @@ write_once(void)
 	has_waited = !performs(write_inside, inner_number);
 }
 
-/* It was abandoned, a delete perhaps after the record was gone: once more, all of it. */
+/* Repeat an abandoned write completely. An abandoned delete may have removed the record already. */
 static void
 write_again(uint64_t number)
 {
@@ -353,7 +354,7 @@ TEST_EACH(writes_are_all_there_whatever_is_written_at_any_moment_of_them, FORMAT
 	begin(_i);
 	for (unsigned i = 0; i < WRITES; i += UNIT_STEP) {
 		uint64_t number = rig_random(&random_state, KEYS);
-		uint64_t deletes = i / 500 % 2 == 0 ? 1 : 3; /* of 4 */
+		uint64_t deletes = i / 500 % 2 == 0 ? 1 : 3; /* in 4 */
 
 		inner_number = (number + 1 + rig_random(&random_state, 6)) % KEYS;
 		is_inner_delete = rig_random(&random_state, 4) < deletes;
@@ -376,7 +377,7 @@ TEST_EACH(writes_are_all_there_whatever_is_written_at_any_moment_of_them, FORMAT
 
 /* --- lists --- */
 
-/* Of two keys that a list writes: the mark of the value; 0: it is not there. */
+/* For each of two keys that a list writes, the mark of its value; 0: the key does not exist. */
 static uint64_t pair_marks[2], pair_seen;
 static bool has_new;
 
@@ -394,7 +395,7 @@ mark_of_pair(uint64_t which)
 	mt_release(inner);
 }
 
-/* Once one of them is as after the list, neither is as before. */
+/* Check: when one of the keys has its new state, neither has its old state. */
 static void
 look_at_pair(void)
 {
@@ -410,7 +411,7 @@ look_at_pair(void)
 	}
 }
 
-/* The first and the last key, so they are in different leaves, and records between them. */
+/* The list reads a middle key. It writes the first and the last key, in different leaves. */
 static void
 execute_pair(uint32_t verb, uint64_t mark)
 {
@@ -459,7 +460,7 @@ TEST_EACH(lists_are_seen_as_a_whole_at_every_moment_of_them, FORMATS)
 	end();
 }
 
-/* The list has seen the other write, or has been overwritten by it: one of both. */
+/* Either the list has seen the other write, or the write has overwritten the list. */
 TEST_EACH(a_write_comes_before_a_list_or_after_it_at_every_moment, FORMATS)
 {
 	begin(_i);
@@ -493,7 +494,7 @@ TEST_EACH(a_write_comes_before_a_list_or_after_it_at_every_moment, FORMATS)
 	end();
 }
 
-/* Two sides, keys that begin with either of two letters, with records between them. */
+/* Two sides: keys that begin with one of two letters. Other records are between them. */
 static struct nb_slice
 side_key(uint8_t *room, char side, size_t size)
 {
@@ -502,7 +503,7 @@ side_key(uint8_t *room, char side, size_t size)
 	return slice_of(room, size);
 }
 
-/* A list that adds a record to a side if the other has none. Whether it did. */
+/* Execute a list that adds a record to a side if the other is empty. Returns whether it did. */
 static bool
 comes_in(struct mt_session *session, char side, char other)
 {
@@ -519,7 +520,7 @@ comes_in(struct mt_session *session, char side, char other)
 
 static bool is_list, has_put, has_come, sees_outer;
 
-/* Done once, at one moment of the outer session's list: by a list as well, or by a put. */
+/* Performed by the inner session at one moment of the outer session's list: a list, or a put. */
 static void
 come_inside(uint64_t unused)
 {
@@ -539,7 +540,7 @@ come_inside(uint64_t unused)
 	has_come = true;
 }
 
-/* As the list of the inner session does. */
+/* Scan as the list of the inner session does. */
 static void
 scan_outer(uint64_t unused)
 {
@@ -554,7 +555,7 @@ scan_outer(uint64_t unused)
 	ck_assert_int_eq(mt_scan_close(inner), NB_OK);
 }
 
-/* A list that met a leaf that is being changed would be abandoned with a lock. */
+/* The inner list must not meet a leaf that is being changed: it would be abandoned with a lock. */
 static void
 come_once(void)
 {
@@ -576,7 +577,7 @@ meets_at(unsigned at)
 			!(is_in && has_come), "both lists have found the other side empty");
 	else if (has_come)
 		ck_assert_msg(!is_in || sees_outer, "a put within a list is lost");
-	(void)comes_in(inner, 'x', 'c'); /* if it was abandoned it has left a place */
+	(void)comes_in(inner, 'x', 'c'); /* an abandoned list has left a placeholder */
 	mt_del(outer, side_key(key, 'x', 12));
 	mt_del(outer, side_key(key, 'c', 12));
 	return stop.steps > at;
@@ -598,17 +599,18 @@ TEST_EACH(no_two_lists_find_each_others_prefixes_empty, 2)
 	end();
 }
 
-/* --- reads in the middle of writes that are in the middle --- */
+/* --- reads during unfinished writes --- */
 
 /*
- * A get stops at one of its moments, a write begins then and stops at one of its own, and the get goes
- * on. So it has the version of a leaf from before a change, and reads it during the change. A thread
- * for the write, of which one runs at a time.
+ * A get stops at one of its steps. Then a write begins and stops at one of its own steps, and
+ * the get continues. So the get has a leaf's version from before a change, and reads the leaf
+ * during the change. A second thread performs the write; only one of the two threads runs at a
+ * time.
  */
 static struct {
 	sem_t begin, paused, resume;
 	uint64_t number;
-	unsigned at, steps; /* where the write stops, how far it is */
+	unsigned at, steps; /* the step at which the write stops, and its steps so far */
 	bool is_delete, is_over, is_paused;
 } half;
 
@@ -630,7 +632,7 @@ half_meet(void)
 	}
 }
 
-/* The get waits for the write, which then ends. */
+/* Called when the get waits: let the write end. */
 static void
 half_wait(void)
 {
@@ -662,17 +664,20 @@ write_halves(void *unused)
 static void
 get_in_the_middle(uint64_t number)
 {
-	/* On either side of it: a split moves the records above its place. */
+	/*
+	 * A record on either side of `number`, because a split moves the records above its
+	 * position.
+	 */
 	half.number = number + 1 + rig_random(&random_state, STABLE - 1);
 	if (number > 0 && rig_random(&random_state, 2) == 0)
 		half.number -= STABLE;
-	half.is_delete = marks[half.number] != 0; /* leaves split and go all the time */
+	half.is_delete = marks[half.number] != 0; /* leaves split and are removed */
 	half.is_paused = false;
 	half.at = (unsigned)rig_random(&random_state, half.steps + 1);
 	get_at = (unsigned)rig_random(&random_state, get_steps + 1);
 	get_steps = 0;
 	has_stable(outer, number);
-	if (get_steps <= get_at) { /* it was too short: the write has not begun */
+	if (get_steps <= get_at) { /* the get was too short: the write has not begun */
 		half.at = UINT32_MAX;
 		ck_assert_int_eq(sem_post(&half.begin), 0);
 		ck_assert_int_eq(sem_wait(&half.paused), 0);

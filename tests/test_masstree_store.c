@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Masstree's logs and checkpoints, through the table of the engine: what an open finds after the
- * files were changed as a crash, a full disk or damage changes them. Real kills and simulated
- * power failures: mininb crash.
+ * Masstree's logs and checkpoints, tested with the engine table. The tests change the files as
+ * a crash, a full disk or damage would, and check the records that an open finds. `mininb
+ * crash` tests real kills and simulated power failures.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 enum { SESSIONS = 3, SEGMENT = 64 << 10 };
 
-/* How many files were synced, by several threads: segments of logs, parts, and directories. */
+/* The numbers of files synced, by several threads: log segments, parts, and directories. */
 static struct {
 	unsigned segments, parts, directories, others;
 } synced;
@@ -45,7 +45,7 @@ fsync(int fd)
 	return (int)syscall(SYS_fsync, fd);
 }
 
-/* While `is_held`, a sync of a mapping waits, and says so. */
+/* While `is_held`, a sync of a mapping waits and sets `is_waiting`. */
 static struct {
 	bool is_held, is_waiting; /* atomic */
 } syncs;
@@ -84,7 +84,7 @@ static const struct nb_host host = {
 	.size = sizeof(host), .abi = NB_ENGINE_ABI, .fail = keep_failure, .log = keep_log};
 static const struct nb_engine *const engine = &masstree_persistent;
 
-/* An open database. The directories and the level may be set before open_it(). */
+/* An open database. A test may set the directories and the level before open_it(). */
 static struct {
 	const char *log_dirs, *checkpoint_dirs;
 	uint32_t durability;
@@ -168,7 +168,7 @@ put_one(unsigned session, unsigned number, unsigned version)
 	ck_assert_msg(rc == NB_OK, "%s", failure);
 }
 
-/* The version of a record; 0: it is not there. */
+/* The version of a record; 0: the record does not exist. */
 static unsigned
 version_of(unsigned number)
 {
@@ -184,7 +184,7 @@ version_of(unsigned number)
 	return version;
 }
 
-/* The one file in the directory whose name ends so. */
+/* Find the only file in the directory whose name ends with `end`. */
 static void
 find_file(char *path, const char *directory, const char *end)
 {
@@ -214,7 +214,7 @@ count_files(const char *directory, const char *part)
 	return count;
 }
 
-/* Change the byte that is so far before the end. */
+/* Change the byte at `before_end` bytes before the end; a second call restores it. */
 static void
 damage(const char *path, off_t before_end)
 {
@@ -231,7 +231,7 @@ damage(const char *path, off_t before_end)
 	close(fd);
 }
 
-/* Each open has a log of its own; their changes are repeated in order. */
+/* Each open has a log of its own. Recovery repeats the changes of all logs in order. */
 TEST(what_was_written_is_there_after_any_number_of_opens)
 {
 	open_it();
@@ -248,7 +248,7 @@ TEST(what_was_written_is_there_after_any_number_of_opens)
 	close_it();
 }
 
-/* Put `count` records of that version in one list, and delete that of number 0. */
+/* Put `count` records of that version and delete record 0, in one list. */
 static int
 try_list(unsigned session, unsigned count, unsigned version)
 {
@@ -264,7 +264,7 @@ try_list(unsigned session, unsigned count, unsigned version)
 	return engine->execute(it.sessions[session], steps, count + 1, NB_EXEC_ATOMIC);
 }
 
-/* The longest one does not fit into a segment of the usual size. */
+/* The longest list does not fit into a segment of the usual size. */
 TEST_EACH(a_list_is_there_as_a_whole_after_an_open_at_every_level, 4)
 {
 	static const unsigned counts[] = {1, 20, 300, 7000};
@@ -282,12 +282,12 @@ TEST_EACH(a_list_is_there_as_a_whole_after_an_open_at_every_level, 4)
 	close_it();
 }
 
-/* Whatever byte of its record is damaged, no part of the list is there. */
+/* Whichever byte of its record is damaged, no part of the list exists. */
 TEST(a_torn_list_is_dropped_as_a_whole)
 {
 	char path[512];
 
-	/* Two opens a round, and each begins new logs. */
+	/* Each round opens the database twice, and each open begins new logs. */
 	for (unsigned round = 1; round <= 20; round++) {
 		char end[32];
 
@@ -308,10 +308,10 @@ TEST(a_torn_list_is_dropped_as_a_whole)
 	}
 }
 
-/* More than one segment for each session, and a key that all sessions write. */
+/* Each session writes more than one segment, and all sessions write one key. */
 TEST_EACH(changes_of_a_key_by_several_sessions_stay_in_order, 4)
 {
-	const unsigned writes = _i < NB_DUR_COMMIT ? 6000 : 60; /* each is synced there */
+	const unsigned writes = _i < NB_DUR_COMMIT ? 6000 : 60; /* commit syncs each write */
 	char key[32];
 
 	it.durability = (uint32_t)_i;
@@ -346,7 +346,7 @@ TEST(a_torn_record_at_the_end_of_a_log_is_dropped_and_no_other)
 	close_it();
 }
 
-/* As after a power failure that took the end of one log: what came later does not count. */
+/* Same as after a power failure that lost the end of one log: later records do not count. */
 TEST_EACH(records_after_a_lost_one_count_at_process_and_not_at_commit, 2)
 {
 	char path[512];
@@ -372,7 +372,7 @@ TEST_EACH(records_after_a_lost_one_count_at_process_and_not_at_commit, 2)
 	close_it();
 }
 
-/* A sync may take as long as it likes: the session has segment after segment meanwhile. */
+/* While a sync takes long, the session begins one segment after another. */
 TEST(a_session_does_not_wait_for_a_sync_of_its_log)
 {
 	enum { PUTS = 10 * SEGMENT / 48 };
@@ -394,7 +394,7 @@ TEST(a_session_does_not_wait_for_a_sync_of_its_log)
 	close_it();
 }
 
-/* Or a power failure takes it, and leaves what was written and synced after it. */
+/* Otherwise a power failure could lose these files and keep writes that were synced later. */
 TEST_EACH(what_an_open_has_found_is_synced_before_writes_that_a_power_failure_leaves, 4)
 {
 	it.durability = NB_DUR_PROCESS;
@@ -411,7 +411,7 @@ TEST_EACH(what_an_open_has_found_is_synced_before_writes_that_a_power_failure_le
 	unsigned wanted = _i >= NB_DUR_PERIODIC ? 2 : 0;
 	ck_assert_uint_eq(synced.segments, wanted);
 	ck_assert_uint_eq(synced.parts, wanted != 0 ? parts : 0);
-	ck_assert_uint_eq(synced.directories, wanted != 0 ? 2 : 1); /* of the state, too */
+	ck_assert_uint_eq(synced.directories, wanted != 0 ? 2 : 1); /* the state's, too */
 	ck_assert_uint_eq(version_of(3), 3);
 	close_it();
 }
@@ -439,7 +439,7 @@ TEST(a_checkpoint_replaces_the_logs_before_it)
 
 enum { THREAD_KEYS = 500, THREAD_ROUNDS = 8 };
 
-/* All keys of its own, again and again; each fifth is deleted at last. */
+/* Write all keys of the session again and again; at the end, delete every fifth. */
 static void *
 write_rounds(void *arg)
 {
@@ -488,7 +488,7 @@ write_lists(void *arg)
 	return NULL;
 }
 
-/* What a kill at this moment would leave, opened. */
+/* Open a copy of the files, as a kill at this moment would leave them, and check the list. */
 static void
 all_of_one_list(void)
 {
@@ -528,7 +528,7 @@ TEST_EACH(a_checkpoint_has_all_of_a_list_or_its_log_has, 2)
 	close_it();
 }
 
-/* And an open that names others, or none, finds what is in them. */
+/* An open that names other directories, or none, finds their contents. */
 TEST(logs_and_checkpoints_are_in_the_directories_that_are_named)
 {
 	static const char *const names[] = {"a", "b", "c", "d"};
@@ -561,7 +561,7 @@ TEST(logs_and_checkpoints_are_in_the_directories_that_are_named)
 	ck_assert_ptr_nonnull(strstr(failure, "log_dirs: nowhere: No such file"));
 }
 
-/* No room for a segment: the put fails, and what is there stays. */
+/* The disk has no room for a segment: the put fails, and the existing records stay. */
 TEST(a_put_that_the_log_has_no_room_for_fails_with_text_and_changes_nothing)
 {
 	struct rlimit limit = {SEGMENT / 2, RLIM_INFINITY};
@@ -596,7 +596,7 @@ TEST(damage_of_a_checkpoint_or_of_the_state_is_refused)
 	damage(path, 30);
 	ck_assert_int_lt(try_open(0), 0);
 	ck_assert_ptr_nonnull(strstr(failure, "the checkpoint is damaged: "));
-	damage(path, 30); /* mended */
+	damage(path, 30); /* restores the byte */
 	damage("masstree.state", 30);
 	ck_assert_int_lt(try_open(0), 0);
 	ck_assert_ptr_nonnull(strstr(failure, "masstree.state is damaged"));

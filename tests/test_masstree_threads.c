@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tree under many sessions at once. The nodes are small, so few keys split, grow and
- * remove them all the time, and threads are held up where they meet. Most tests run once for
- * each format of keys. No test depends on a time: a thread performs a number of operations, or
- * continues until others have finished theirs.
+ * Many sessions use the tree at once. The nodes are small, so a few keys split, grow and remove
+ * nodes all the time. Threads are delayed at points where they can meet. Most tests run once
+ * for each format of keys. No test depends on time: a thread performs a number of operations,
+ * or continues until others have finished theirs.
  */
 #include "contest.h"
 #include "masstree_rig.h"
@@ -11,7 +11,7 @@
 #include <sched.h>
 
 #ifdef RACY_TSAN
-enum { LESS = 3 }; /* each read and write is ten times as slow */
+enum { LESS = 3 }; /* each memory access is ten times as slow */
 #else
 enum { LESS = 1 };
 #endif
@@ -115,7 +115,7 @@ struct adding {
 	uint64_t sums[ADD_KEYS]; /* atomic */
 };
 
-/* Records that come and go between those keys change the structure. */
+/* Other records between those keys are added and deleted, which changes the structure. */
 static void
 add_to_all(void *to, unsigned id)
 {
@@ -164,16 +164,16 @@ TEST_EACH(additions_of_many_sessions_lose_none, FORMATS)
 
 /* --- scans --- */
 
-/* Of the keys 0..SCAN_KEYS - 1 the even ones are there throughout. */
+/* Of the keys 0..SCAN_KEYS - 1, the even ones exist during the whole test. */
 enum { SCAN_KEYS = 120, SCANS = 60 / LESS, SCANNERS = 2, SCAN_THREADS = 4 };
 
 struct scanning {
 	struct mt_tree *tree;
 	const struct rig_format *format;
-	unsigned scanners; /* that are not done; atomic */
+	unsigned scanners; /* scanners that are not done; atomic */
 };
 
-/* Marks tell the key, and that somebody has written them. */
+/* The mark of a value contains the key's number plus 1, so a foreign or unset value is detected. */
 static void
 put_marked(struct mt_session *session, const struct rig_format *format, uint64_t number,
 	uint64_t *random)
@@ -195,7 +195,7 @@ is_marked(struct nb_slice value, uint64_t number)
 	ck_assert_uint_eq(mark >> 32, number + 1);
 }
 
-/* From `from`, either way, to the end. */
+/* Scan from key `from` to the end in either direction, and check the records. */
 static void
 scan_from(struct scanning *scanning, struct mt_session *session, long from, bool is_backward)
 {
@@ -239,7 +239,7 @@ scan_or_write(void *to, unsigned id)
 		__atomic_sub_fetch(&scanning->scanners, 1, __ATOMIC_RELAXED);
 	}
 	while (__atomic_load_n(&scanning->scanners, __ATOMIC_RELAXED) > 0) {
-		/* In runs, so that leaves fill up and run empty. */
+		/* Write runs of keys, so that leaves become full and empty. */
 		uint64_t first = rig_random(&random, SCAN_KEYS - 16) | 1;
 		bool is_delete = rig_random(&random, 2) == 0;
 
@@ -279,7 +279,7 @@ enum { WRITERS = 6, WRITES = 2000 / LESS, WRITER_KEYS = 180 };
 struct writing {
 	struct mt_tree *tree;
 	const struct rig_format *format;
-	uint64_t marks[WRITER_KEYS]; /* 0: is not there. Each key's is its writer's */
+	uint64_t marks[WRITER_KEYS]; /* 0: key is missing; owned by its writer */
 };
 
 static void
@@ -298,7 +298,7 @@ own_is_known(struct writing *writing, struct mt_session *session, uint64_t numbe
 	mt_release(session);
 }
 
-/* Keys of one thread alone are as if it were alone. Now and then all of them go. */
+/* Write keys that no other thread writes, and check them. In some phases, delete nearly all. */
 static void
 write_own(void *to, unsigned id)
 {
@@ -350,7 +350,7 @@ TEST_EACH(writers_of_keys_of_their_own_do_not_meet, FORMATS)
 	mt_close(writing.tree);
 }
 
-/* All insert at the same place: the end, or the beginning. */
+/* All threads insert at the same place: the end, or the beginning. */
 static void
 insert_in_order(void *to, unsigned id)
 {
@@ -370,7 +370,7 @@ insert_in_order(void *to, unsigned id)
 			mt_insert(session, key,
 				rig_value(value, writing->format, &random, number + 1)),
 			NB_OK);
-		/* It is the one that the next split moves. */
+		/* The next split moves this record. */
 		ck_assert_int_eq(mt_get(session, key, &found), NB_OK);
 		mt_release(session);
 	}
@@ -395,7 +395,7 @@ enum { VISITORS = 3, VISITS = 24 / LESS, HOST_KEYS = 40 };
 struct visiting {
 	struct mt_tree *tree;
 	const struct rig_format *format;
-	unsigned visitors; /* that are not done; atomic */
+	unsigned visitors; /* visitors that are not done; atomic */
 };
 
 static void

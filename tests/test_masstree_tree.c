@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tree under one session, as it is built: every shape of key, against a sorted array; and
- * mistakes that the original had once, each as a test.
+ * One session uses the tree, with nodes of the normal size. The tests compare every shape of
+ * key with a sorted array. Mistakes of the original Masstree have a test each.
  */
 #include "masstree_rig.h"
 
@@ -52,7 +52,7 @@ lacks(struct nb_slice key)
 	ck_assert_int_eq(mt_get(session, key, &found), NB_NOT_FOUND);
 }
 
-/* The records from the lowest key up, or the highest down. */
+/* Count the records by a scan from the lowest key upwards, or from the highest downwards. */
 static uint64_t
 count_by_scan(bool is_backward)
 {
@@ -74,7 +74,7 @@ enum { MODEL_KEYS = 600, MODEL_STEPS = 20000 };
 
 struct model {
 	const struct rig_format *format;
-	uint64_t marks[MODEL_KEYS]; /* 0: is not there */
+	uint64_t marks[MODEL_KEYS]; /* 0: the key does not exist */
 };
 
 static void
@@ -102,7 +102,7 @@ scan_as_model(const struct model *model, uint64_t from, bool is_backward)
 	ck_assert_int_eq(mt_scan_close(session), NB_OK);
 }
 
-/* It grows and shrinks by turns, down to nothing. */
+/* The model grows and shrinks in turns, down to no records. */
 static void
 step_of_model(struct model *model, unsigned i, uint64_t *random)
 {
@@ -145,7 +145,7 @@ TEST_EACH(it_is_as_a_sorted_array, 8)
 
 /* --- keys and values --- */
 
-/* Behind each key is a page that must not be read. */
+/* The page after each key must not be read. */
 TEST(no_byte_beyond_a_key_is_read)
 {
 	long page = sysconf(_SC_PAGESIZE);
@@ -167,7 +167,7 @@ TEST(no_byte_beyond_a_key_is_read)
 	munmap(pages, (size_t)page * 2);
 }
 
-/* The slice of a short key is filled with zeros, which are no part of it. */
+/* Zeros fill the slice of a short key, but do not belong to the key. */
 TEST(zeros_at_the_end_of_a_key_count)
 {
 	static const uint8_t zeros[24];
@@ -263,7 +263,7 @@ TEST_EACH(leaves_are_full_where_keys_come_in_order, 2)
 	end(14000);
 }
 
-/* Rounds that put and delete everything take what the first one took. */
+/* Rounds that put and delete all records take no more memory than the first one. */
 TEST_EACH(memory_stays_flat_when_records_come_and_go, 4)
 {
 	enum { KEYS = 3000, ROUNDS = 20 };
@@ -291,7 +291,7 @@ TEST_EACH(memory_stays_flat_when_records_come_and_go, 4)
 	end(0);
 }
 
-/* An overwritten value is given back while the session goes on. */
+/* The memory of an overwritten value is freed while the session is open. */
 TEST(memory_stays_flat_when_values_are_replaced)
 {
 	uint8_t value[200] = {0};
@@ -307,7 +307,7 @@ TEST(memory_stays_flat_when_values_are_replaced)
 	end(1);
 }
 
-/* A queue: the tree's left is removed as its right grows, and it does not grow in height. */
+/* A queue: the left of the tree is removed as its right grows. The tree does not grow in height. */
 TEST(a_window_of_keys_that_moves_leaves_nothing_behind)
 {
 	enum { WINDOW = 500, MOVED = 50000 };
@@ -329,7 +329,7 @@ TEST(a_window_of_keys_that_moves_leaves_nothing_behind)
 	end(-1);
 }
 
-/* --- the way of the last write --- */
+/* --- the path of the last write --- */
 
 static void
 put_from(struct mt_session *its, uint64_t first, uint64_t count)
@@ -345,8 +345,8 @@ put_from(struct mt_session *its, uint64_t first, uint64_t count)
 }
 
 /*
- * A write begins at the leaf of the one before. Here that leaf is freed by another session and used
- * again elsewhere, until it has the same version.
+ * A write begins at the leaf of the previous write. Here another session frees that leaf and
+ * reuses its memory, until the new leaf has the same version.
  */
 TEST(a_write_does_not_begin_at_a_leaf_that_was_freed)
 {
@@ -358,7 +358,7 @@ TEST(a_write_does_not_begin_at_a_leaf_that_was_freed)
 
 		begin();
 		struct mt_session *other = rig_session(tree, 1);
-		put_from(other, 1 << 20, 1); /* so that leaves below it split in the middle */
+		put_from(other, 1 << 20, 1); /* makes the leaves below it split in the middle */
 		put_from(other, 0, KEYS);
 		put_from(session, number, 1);
 		for (uint64_t i = FIRST; i < FIRST + GONE; i++) {
@@ -366,7 +366,7 @@ TEST(a_write_does_not_begin_at_a_leaf_that_was_freed)
 			ck_assert_int_eq(mt_del(other, slice_of(key, sizeof(key))), NB_OK);
 		}
 		slice_to_bytes(key, 0);
-		for (unsigned i = 0; i < 600; i++) /* until all of it is free */
+		for (unsigned i = 0; i < 600; i++) /* until all retired memory is free */
 			ck_assert_int_eq(mt_put(other, slice_of(key, sizeof(key)),
 						 slice_of(value, 100 + i % 100)),
 				NB_OK);
@@ -456,7 +456,7 @@ TEST(pivots_part_the_keys_evenly)
 		ck_assert_int_eq(put(slice_of(key, sizeof(key)), i), NB_OK);
 	}
 	ck_assert_uint_eq(mt_pivots(session, pivots, PARTS - 1), PARTS - 1);
-	for (unsigned i = 0; i < PARTS - 1; i++) { /* the keys are even over all numbers */
+	for (unsigned i = 0; i < PARTS - 1; i++) { /* the keys are spread evenly */
 		double share = (double)pivots[i] / 0x1p64 * PARTS;
 		ck_assert_double_ge(share, i + 0.7);
 		ck_assert_double_le(share, i + 1.3);

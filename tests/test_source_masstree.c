@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What operations of the source masstree expect of their records is what a plain model of these
- * has, for any number of threads and wherever the run ends; and an engine that loses a write, keeps
- * a deleted record or leaves a fixed one out of a scan is found by that.
+ * Operations of the source `masstree` expect certain states of their records. The tests compare
+ * these with a plain model, for any number of threads and wherever the run ends. They also
+ * check that the expectations detect an engine that loses a write, keeps a deleted record, or
+ * leaves a fixed record out of a scan.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 enum { MODEL = 1 << 18, ROUNDS = 24, SIZE = 20 };
 
-/** Each test, with a mix; `knows`: some operations expect their record to be there. */
+/** Each test with its mix of operations. `knows`: some operations have an expectation. */
 static const struct {
 	uint32_t test, kinds, ranges_min, range;
 	bool knows, is_visited;
@@ -34,8 +35,8 @@ static const struct {
 };
 
 static struct fixture f;
-static uint8_t model[MODEL]; /* whether a record is there */
-static uint64_t expected;    /* operations that expected something */
+static uint8_t model[MODEL]; /* whether a record exists */
+static uint64_t expected;    /* number of operations with an expectation */
 
 static void
 make_case(size_t c, uint32_t threads, uint64_t space)
@@ -71,7 +72,10 @@ act(const struct ops_op *op, void *arg)
 		model[number] = op->kind != NB_OP_DELETE;
 }
 
-/** Do all strata below `strata`, of which the last one only in part; how much each range did. */
+/**
+ * Perform the operations of all strata below `strata`, but only `last` of the last stratum.
+ * done[i]: the number of operations of range i.
+ */
 static void
 run_model(uint32_t threads, uint64_t strata, uint64_t last, uint64_t *done)
 {
@@ -138,7 +142,7 @@ TEST(the_window_of_wd1_and_the_passes_of_wd3_are_known_for_each_record)
 		make_case(known[k], 2, SIZE);
 		struct ops_again again = {.of = &f.spec, .count = 1, .done = done};
 		for (uint32_t j = 0; j < OPS_STRATUM; j++)
-			indexes[j] = 6 * OPS_STRATUM + j; /* of range 0, its fourth stratum */
+			indexes[j] = 6 * OPS_STRATUM + j; /* the fourth stratum of range 0 */
 		f.spec.source->visit(&again, indexes, OPS_STRATUM, numbers, expects);
 		for (uint32_t j = 0; j < OPS_STRATUM; j++) {
 			uint64_t n = 3 * OPS_STRATUM + j, at = done[0] % SIZE;
@@ -154,7 +158,7 @@ TEST(the_window_of_wd1_and_the_passes_of_wd3_are_known_for_each_record)
 	}
 }
 
-/** Operation `i` of the fixture's stream, or the next ones of its stratum. */
+/** Operation `i` of the fixture's stream, found by take_wanted(). */
 struct wanted {
 	uint64_t i, number;
 	bool is_write;
@@ -217,7 +221,7 @@ TEST(fixed_records_of_scans_are_where_they_were_put)
 	tear_down(&f);
 }
 
-/* ---- engines that do wrong ---- */
+/* ---- engines with errors ---- */
 
 static struct toy_rig rig;
 static struct toy_worker with;
@@ -327,7 +331,7 @@ TEST(threads_that_follow_each_other_leave_the_window_that_is_expected)
 		ck_assert_uint_eq(toy_wrong(&toy_measured(&rig, 0)->findings), 0);
 		ck_assert_uint_eq(toy_measured(&rig, 1)->ops, 5000);
 		ck_assert_uint_eq(toy_wrong(&toy_measured(&rig, 1)->findings), 0);
-		/* deletes that say they did, and did not */
+		/* deletes that report success, but do nothing */
 		toy_create(&rig, text);
 		toy_break_run(&rig, TOY_DROP, TOY_DEL, 100, 200);
 		toy_run(&rig);
