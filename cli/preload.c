@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Starts the command again with the recorder loaded. A library can replace functions of the C
- * library only from the start of a process. mininb tries it once and sets an environment
- * variable, because a program with more rights than its user silently ignores LD_PRELOAD.
+ * library only from the start of a process. mininb tries it once, and marks the attempt in
+ * an environment variable: a program with more rights than its user silently ignores LD_PRELOAD.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -95,7 +95,8 @@ uint32_t
 nb_ranks_news(const struct nb_ranks *ranks);
 
 /**
- * On rank 0: the end of the first rank that failed, with the rank's name; NULL: none failed.
+ * On rank 0: a text that names the first failed rank and describes how it ended; NULL: none
+ * failed.
  */
 const char *
 nb_ranks_failure(struct nb_ranks *ranks);

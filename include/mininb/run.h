@@ -103,7 +103,7 @@ enum { NB_RUN_SETTLE_NONE = 0, NB_RUN_SETTLE_FLUSH = 1, NB_RUN_SETTLE_COMPACT = 
 
 #define NB_RUN_PIN (1u << 0) /* worker t runs on the t-th CPU allowed to the process */
 #define NB_RUN_ALLOW_MISSING (1u << 1) /* missing keys do not make the run fail */
-#define NB_RUN_FRESH (1u << 2)         /* a put or load first removes the engine's database */
+#define NB_RUN_FRESH (1u << 2)         /* before a database is made, the old one is removed */
 /*
  * Remove an existing database from memory before it is opened. mininb drops all caches of the
  * kernel if that is permitted, which slows down everything on the machine. Otherwise it drops
@@ -293,8 +293,8 @@ NB_MUST_CHECK int
 nb_run_execute(struct nb_run *run);
 
 /**
- * File for messages of the client of private servers, next to the output of the servers. It is
- * in a directory that the run made. NULL: no such servers. Valid as long as the run.
+ * File for the report of the client of private servers, next to the output of the servers. It
+ * is in a directory that the run made. NULL: no such servers. Valid as long as the run.
  */
 const char *
 nb_run_client_log(const struct nb_run *run);

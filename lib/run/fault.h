@@ -2,8 +2,8 @@
 #ifndef RUN_FAULT_H
 #define RUN_FAULT_H
 /**
- * Crashes of an engine, or an end of the process by it, on other threads than the reporting
- * one. The thread is held, so that the measurement can still be reported.
+ * Crashes and exit() calls of an engine on threads other than the reporting one. The thread is
+ * held, so that the measurement can still be reported.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -23,7 +23,7 @@ marker_allow(const char *path, const char *name, bool is_cleared, bool is_forced
 NB_MUST_CHECK int
 marker_clear(const char *path, const char *name);
 
-/** The lock of a database excludes no other process, those that write, or all. */
+/** The other processes that the lock of a database excludes: none, those that write, all. */
 enum { MARKER_UNLOCKED, MARKER_SHARED, MARKER_EXCLUSIVE };
 
 /** The known state of the records of an unfinished load. */

@@ -75,7 +75,7 @@ struct job_measurement {
 		*lateness; /* of the pacer's own wake-ups; NULL without a rate; owned */
 };
 
-/** The findings of verification, for the classic actions. */
+/** The findings of verification, for the classic actions. For a job, only `verified` is set. */
 struct worker_findings {
 	uint64_t verified; /* reads whose data was verified */
 	/* of these: a record that was put is missing, or a deleted one is present */
