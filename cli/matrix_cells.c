@@ -2,9 +2,9 @@
 /*
  * The cells of a matrix.
  *
- * mininb parses a cell's options from a command line made from the plan, so a plan has the same
- * meaning as these words have for `vs`. The settings of a cell are a text: versions, the engine
- * with its effective options, the options of each step with their defaults, the whole workload.
+ * mininb parses a cell's options from a command line made from the plan. So the words of a plan
+ * mean the same as for `vs`. The settings of a cell are a text: versions, the engine with its
+ * effective options, the options of each step with their defaults, the whole workload.
  * The name of a result file is the hash of that text and the repetition. So a changed default,
  * workload file or engine makes a new cell and does not match an old file. Two combinations
  * with equal settings are one cell: an option of one engine does not multiply the others.

@@ -115,9 +115,9 @@ nb_check_one(
 
 /**
  * Same, in its own process. The promise is also broken if a signal or the timeout ends that
- * process, or if it exits with another status (for example a leak found by a sanitizer). The
- * calling process must have one thread. NB_FAIL (no process or directory could be created) and
- * NB_ERR_INTERRUPTED: nothing is reported.
+ * process. The same applies if the process exits with another status, for example because a
+ * sanitizer found a leak. The calling process must have one thread. NB_FAIL (no process or
+ * directory could be created) and NB_ERR_INTERRUPTED: nothing is reported.
  */
 NB_MUST_CHECK int
 nb_check_apart(

@@ -17,8 +17,8 @@
  * NB_CRASH_POWER records each call that changes the engine's files or makes them durable. From
  * the recording it constructs the files that a power loss may leave at any recorded moment:
  * unsynced data is lost, partial, or reordered. After a power loss the engine reads a new boot
- * id of the kernel, after a kill the same one, if it opens the kernel's file with the C
- * library.
+ * id of the kernel; after a kill, the same one. This needs an engine that opens the kernel's
+ * file with the C library.
  *
  * The promises of the levels, as in mininb(1):
  * - `none` promises nothing. All losses and wrong bytes are counted, but break no promise.
