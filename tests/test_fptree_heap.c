@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The heap over a pool of libpmemobj, as pool.c would make it. What is handed out is
- * held against a map with a byte for each 16 bytes of the pool.
+ * The heap over a pool of libpmemobj, as pool.c would make it. The tests compare allocated
+ * objects with a map that has a byte for each 16 bytes of the pool.
  */
 #include "heap.h"
 
@@ -21,14 +21,14 @@ enum {
 	UNIT = 16,
 	LEAF = 1024,
 	MIB = 1 << 20,
-	SMALL = 16 * MIB, /* a pool below the size where extents are large */
+	SMALL = 16 * MIB, /* a pool with small extents */
 	LARGE = 128 * MIB
 };
 
 static struct pool pool;
 static struct heap *heap;
 static struct heap_cache *cache;
-static uint8_t *map; /* 1: that unit is handed out */
+static uint8_t *map; /* 1: that unit is allocated */
 
 static void
 map_pool(PMEMobjpool *obj)
@@ -87,7 +87,7 @@ close_heap(void)
 	heap_close(heap);
 }
 
-/* Up to where the marking begins. */
+/* Reopen the heap, up to the point where marking begins. */
 static void
 reopen(void)
 {
@@ -120,7 +120,7 @@ stats(void)
 	return now;
 }
 
-/* Those of its units that were not in the state `from`. */
+/* Set the object's units to `to`. Returns the number of units that were not in state `from`. */
 static size_t
 turn(uint64_t offset, size_t size, uint8_t from, uint8_t to)
 {
@@ -131,7 +131,7 @@ turn(uint64_t offset, size_t size, uint8_t from, uint8_t to)
 	return wrong;
 }
 
-/* An object is handed out: nothing of it was before. */
+/* Record an allocation: none of the object's units may be allocated yet. */
 static void
 claim(uint64_t offset, size_t size)
 {
@@ -148,7 +148,7 @@ yield_up(uint64_t offset, size_t size)
 }
 
 struct object {
-	uint64_t offset; /* 0: none */
+	uint64_t offset; /* 0: no object */
 	size_t size;
 	bool is_leaf;
 };
@@ -160,7 +160,10 @@ next_random(uint64_t *state)
 	return *state >> 33;
 }
 
-/* One in four a leaf, one in 256 huge; else a blob of any size, small ones more often. */
+/*
+ * Make a random object: one in four is a leaf, one in 256 is huge. The others are blobs of
+ * any size, mostly small ones.
+ */
 static bool
 make(struct heap_cache *with, uint64_t *random, struct object *object)
 {
@@ -240,7 +243,7 @@ TEST(no_two_live_objects_overlap_also_after_an_open)
 	end();
 }
 
-/* Objects change hands: each thread frees what another has made. */
+/* Threads exchange objects: each frees objects of the others. */
 enum { THREADS = 4, THREAD_ROUNDS = 8000, SHARED = 500 };
 
 static struct object *shared[SHARED];
@@ -316,7 +319,7 @@ TEST(fresh_leaves_come_in_ascending_order)
 	end();
 }
 
-/* Also in a pool in which each extent has to be small. */
+/* Also in a pool with small extents. */
 TEST_EACH(extent_has_eight_leaves_however_large, 2)
 {
 	enum { LARGEST = 55 * 512 };
@@ -394,7 +397,7 @@ TEST(extents_with_nothing_reachable_go_back)
 	ck_assert(heap_mark_leaf(heap, leaves[COUNT / 2]));
 	recovered();
 	ck_assert_uint_lt(stats().bytes, 600 << 10);
-	/* One extent is left in the middle, and what was around it is used again. */
+	/* One extent is left in the middle. The space around it is used again. */
 	fill(leaves, blobs, COUNT);
 	ck_assert_uint_le(stats().bytes, bytes + (600 << 10));
 	reopen();
@@ -447,7 +450,7 @@ TEST(offset_where_no_such_object_begins_is_refused)
 	end();
 }
 
-/* An open with no bit set would be refused by nothing else: bits are only set by it. */
+/* Offers every offset to a new open, whose bits are all unset: only heap_mark_*() sets them. */
 TEST(every_multiple_of_sixteen_is_one_object_at_most)
 {
 	begin(SMALL);
@@ -494,7 +497,10 @@ TEST(full_pool_is_told_and_takes_again_what_is_freed)
 	ck_assert_uint_eq(heap_blob_new(cache, MIB), 0);
 	ck_assert_ptr_nonnull(strstr(host_failure, "pool_size="));
 
-	/* By another session, too, once this one has given back more than it holds. */
+	/*
+	 * Another session gets the space too, after this one has given back the objects above
+	 * its limit.
+	 */
 	for (size_t i = 0; i < count; i += 2) {
 		yield_up(leaves[i], LEAF);
 		heap_leaf_free(cache, leaves[i]);
@@ -511,7 +517,7 @@ TEST(full_pool_is_told_and_takes_again_what_is_freed)
 	end();
 }
 
-/* A limit on the size of files stands in for a full disk. */
+/* A limit on the size of files replaces a full disk. */
 TEST(full_file_system_is_told_from_a_full_pool)
 {
 	begin(LARGE);
@@ -526,7 +532,7 @@ TEST(full_file_system_is_told_from_a_full_pool)
 	ck_assert_uint_eq(heap_blob_new(cache, 10 * MIB), 0);
 	ck_assert_ptr_nonnull(strstr(host_failure, "file system"));
 
-	/* It goes on where there is room again. */
+	/* Allocation works again when there is space. */
 	limit.rlim_cur = RLIM_INFINITY;
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	ck_assert_uint_ne(heap_leaf_new(cache), 0);
@@ -614,7 +620,7 @@ TEST(cache_gives_back_what_it_has_too_much_of)
 	end();
 }
 
-/* The process ends with all in use, and nothing closed. */
+/* The process ends with everything in use and nothing closed. */
 TEST(killed_process_leaks_nothing)
 {
 	int status;
@@ -639,7 +645,7 @@ TEST(killed_process_leaks_nothing)
 	map_pool(pmemobj_open("set", "test"));
 	open_heap();
 	ck_assert_uint_gt(stats().bytes, MIB);
-	ck_assert(!heap_mark_leaf(heap, kept)); /* it was unreachable in the child's open */
+	ck_assert(!heap_mark_leaf(heap, kept)); /* it was unreachable at the child's open */
 	recovered();
 	ck_assert_uint_eq(stats().bytes, 0);
 	end();
@@ -666,14 +672,14 @@ TEST(object_of_somebody_else_is_refused)
 	ck_assert_int_lt(heap_open(&heap, &pool, LEAF), 0);
 	ck_assert_ptr_nonnull(strstr(host_failure, "that fptree did not make"));
 	pmemobj_free(&object);
-	/* One that has the right type, and nothing else. */
+	/* An object that has only the right type. */
 	ck_assert_int_eq(pmemobj_zalloc(pool.obj, &object, 100000, 1), 0);
 	ck_assert_int_lt(heap_open(&heap, &pool, LEAF), 0);
 	ck_assert_ptr_nonnull(strstr(host_failure, "damaged"));
 	end_pool();
 }
 
-/* Extents of a small pool are found as well when it may have become a large one. */
+/* A small pool's extents are also valid after its reservation has become large. */
 TEST(pool_may_be_reopened_with_a_larger_reservation)
 {
 	enum { COUNT = 1000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each test is a process of its own, because libpmem keeps state for the life of a process.
- * Databases are on tmpfs unless a test says otherwise.
+ * Each test runs in a process of its own, because libpmem keeps state for the life of a
+ * process. Databases are on tmpfs unless a test says otherwise.
  */
 #include "pool.h"
 
@@ -106,7 +106,7 @@ refused(const char *path, const char *text)
 	refused_with(&args, 0, NB_FAIL, text);
 }
 
-/* Makes the heap take what it has not. */
+/* Allocate so many MiB, so the pool has to grow. Returns 0 or errno. */
 static int
 take(struct pool *pool, size_t mib)
 {
@@ -135,7 +135,7 @@ on_tmpfs(void)
 	return false;
 }
 
-/* A mount that nobody else sees, and that goes with this process. */
+/* Mount a tmpfs that only this process sees and that ends with it. */
 static bool
 mount_tmpfs(const char *path, const char *options)
 {
@@ -148,7 +148,7 @@ mount_tmpfs(const char *path, const char *options)
 	return true;
 }
 
-/* A directory on a disk, removed by the caller; NULL where there is none. */
+/* Make a directory on a disk, which the caller removes. NULL: the build is on tmpfs. */
 static const char *
 disk(void)
 {
@@ -212,7 +212,7 @@ TEST(pool_that_is_closed_uncommitted_leaves_nothing)
 	ck_assert_int_eq(entries_of("."), 0);
 }
 
-/* In a child, which ends by SIGKILL. */
+/* Run `what` in a child process that then kills itself by SIGKILL. */
 static void
 killed(void (*what)(const char *path), const char *path)
 {
@@ -326,7 +326,7 @@ TEST(pool_in_the_making_is_not_cleared_by_another)
 	closed(opened(".", 0));
 }
 
-/* As by a tool of libpmemobj's, which knows nothing of the lock on the directory. */
+/* A tool of libpmemobj would lock like this; it does not know the lock on the directory. */
 TEST(pool_whose_parts_are_locked_is_in_use)
 {
 	make(".", 0);
@@ -351,7 +351,7 @@ TEST(pool_takes_little_at_first_and_parts_as_it_grows)
 	closed(pool);
 }
 
-/* KiB of the parts that are mapped by huge pages. */
+/* The KiB of the parts that are mapped by huge pages. */
 static unsigned long
 huge_kib_of_parts(void)
 {
@@ -370,7 +370,7 @@ huge_kib_of_parts(void)
 	return sum;
 }
 
-/* The kernel is new enough, and has a huge page left. */
+/* Is the kernel new enough, and does it have a free huge page? */
 static bool
 can_have_huge_pages(void)
 {
@@ -398,7 +398,7 @@ TEST(parts_of_a_pool_that_has_grown_are_on_huge_pages_on_tmpfs)
 	if (!on_tmpfs())
 		return;
 	pool_use_huge_pages(pool, MIB);
-	ck_assert_uint_eq(pool->huge_bytes, 0); /* a small pool stays as it is */
+	ck_assert_uint_eq(pool->huge_bytes, 0); /* a small pool does not use huge pages */
 	ck_assert_int_eq(take(pool, 20), 0);
 	pool_use_huge_pages(pool, 20 * (uint64_t)MIB);
 	ck_assert_uint_eq(pool->huge_bytes, (8 + 64) * (uint64_t)MIB);
@@ -470,7 +470,7 @@ TEST(default_size_follows_the_hints)
 	ck_assert_uint_eq(default_for(1000, UINT64_MAX, UINT64_MAX), 256 * gib);
 }
 
-/* A part that takes nothing, as it has not been written. */
+/* The part is sparse, so it takes no space. */
 TEST(default_size_is_twice_what_the_pool_takes)
 {
 	const uint64_t gib = UINT64_C(1) << 30;
@@ -500,7 +500,7 @@ TEST(addresses_that_are_not_to_be_had_are_told_with_the_option)
 	closed(opened(".", 64 * MIB));
 }
 
-/* --- what is no pool of ours --- */
+/* --- pools of other programs, damaged pools --- */
 
 static void
 corrupt(const char *path, off_t at, const void *with, size_t size)
@@ -596,7 +596,7 @@ TEST(missing_parts_are_refused)
 	refused(".", "are missing");
 }
 
-/* libpmemobj would end the process. */
+/* Without the check, libpmemobj would end the process. */
 TEST(part_that_was_cut_short_is_refused)
 {
 	make_of_three_parts();
@@ -647,9 +647,9 @@ TEST(last_part_that_was_in_use_is_put_back_as_it_was)
 	ck_assert_int_eq(entries_of("parts"), 2);
 }
 
-/* --- what may not be written --- */
+/* --- pools that are not writable --- */
 
-/* Root may write anywhere; so for a while it is nobody, to whom the place is open. */
+/* Become nobody if root, which may write anywhere. The directory is open to nobody. */
 static void
 begin_nobody(void)
 {
@@ -742,7 +742,7 @@ TEST(other_durabilities_are_refused)
 	ck_assert_int_eq(entries_of("."), 0);
 }
 
-/* What a processor has not is not asked of it: the best one is only ever made worse. */
+/* The test only selects worse instructions than the best, so the processor has them all. */
 TEST(instructions_can_be_switched_off_as_for_libpmem)
 {
 	if (!on_tmpfs())
@@ -805,12 +805,12 @@ TEST(disk_at_durability_process_says_nothing_and_can_be_synced)
 	remove_tree(path);
 }
 
-/* --- what was written at process, and is opened at commit --- */
+/* --- pools written at process and opened at commit --- */
 
 static ino_t synced[64];
 static unsigned synced_count;
 
-/* The C library's, and told. */
+/* The C library's fsync(), recorded. */
 int
 fsync(int fd)
 {
@@ -853,18 +853,18 @@ TEST(on_a_disk_a_part_has_its_name_for_good_before_libpmemobj_has_it)
 	if (path == NULL)
 		return;
 	struct pool *pool = created(path, POOL_SIZE_MIN);
-	ck_assert_int_eq(take(pool, 8), ENOMEM); /* it does not grow by itself */
+	ck_assert_int_eq(take(pool, 8), ENOMEM); /* libpmemobj does not grow it */
 	synced_count = 0;
 	ck_assert(pool_grow(pool, 0));
 	ck_assert_int_eq(chdir(path), 0);
 	ck_assert(was_synced("parts/000001.pmem"));
 	ck_assert(was_synced("parts"));
 	ck_assert_int_eq(take(pool, 7), 0);
-	ck_assert(pool_grow(pool, 0)); /* for another thread it has grown already */
+	ck_assert(pool_grow(pool, 0)); /* another thread has grown it */
 	ck_assert_int_ne(access("parts/000002.pmem", F_OK), 0);
 	ck_assert(!pool_grow(pool, 1));
 	ck_assert_int_eq(errno, ENOMEM);
-	ck_assert_int_eq(pool->growth_error, 0); /* all that was reserved is there */
+	ck_assert_int_eq(pool->growth_error, 0); /* the reservation is used up */
 	closed(pool);
 	closed(opened(path, POOL_SIZE_MIN));
 	remove_tree(path);

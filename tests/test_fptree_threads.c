@@ -16,8 +16,8 @@ enum { KEY_MAX = 40, VALUE_MAX = 3000, SIZES = 4 };
 struct format {
 	const char *name;
 	uint64_t key_size, value_size; /* announced */
-	size_t key;                    /* bytes that keys have */
-	size_t values[SIZES];          /* and that values have, one of these */
+	size_t key;                    /* size of keys in bytes */
+	size_t values[SIZES];          /* possible sizes of values in bytes */
 };
 
 static const struct format formats[] = {
@@ -47,7 +47,10 @@ open_format(const struct format *format, uint64_t pool_bytes)
 	return rig;
 }
 
-/* In the order of `i`. Longer ones share their first eight bytes by threes. */
+/*
+ * Make key number `i`; keys have the order of their numbers. In longer keys, three neighbours
+ * share the first eight bytes.
+ */
 static struct nb_slice
 key_of_number(uint8_t *room, const struct format *format, uint64_t i)
 {
@@ -172,7 +175,10 @@ struct adding {
 	uint64_t sums[ADD_KEYS]; /* atomic */
 };
 
-/* Records that come and go between those keys split and merge the leaves. */
+/*
+ * Adds to the keys. Other records between these keys come and go, which splits and merges the
+ * leaves.
+ */
 static void
 add_to_all(void *to, unsigned id)
 {
@@ -234,16 +240,16 @@ TEST_EACH(additions_of_many_sessions_lose_none, FORMATS)
 
 /* --- scans --- */
 
-/* Of the keys 0..SCAN_KEYS - 1 the even ones are there throughout. */
+/* The even keys of 0..SCAN_KEYS - 1 exist throughout. */
 enum { SCAN_KEYS = 160, SCANS = 60, SCANNERS = 2, SCAN_THREADS = 5 };
 
 struct scanning {
 	struct rig rig;
 	const struct format *format;
-	unsigned scanners; /* that are not done; atomic */
+	unsigned scanners; /* that still run; atomic */
 };
 
-/* Marks tell the key, and that somebody has written them. */
+/* A mark contains the key's number and a random part. */
 static uint64_t
 mark_for(uint64_t number, uint64_t *random)
 {
@@ -260,7 +266,7 @@ put_marked(struct tree_session *session, const struct format *format, uint64_t n
 	ck_assert_msg(rc == NB_OK, "%s", host_failure);
 }
 
-/* NB_OK, or that it was not there. */
+/* Returns NB_OK or NB_NOT_FOUND. */
 static int
 del_number(struct tree_session *session, const struct format *format, uint64_t number)
 {
@@ -278,7 +284,7 @@ is_marked(struct nb_slice value, uint64_t number)
 	ck_assert_uint_eq(mark >> 32, number + 1);
 }
 
-/* From `from`, either way, to the end. */
+/* Scan from `from` to the end, in either direction. */
 static void
 scan_from(struct scanning *scanning, struct tree_session *session, long from, bool is_backward)
 {
@@ -321,7 +327,7 @@ scan_or_write(void *to, unsigned id)
 		__atomic_sub_fetch(&scanning->scanners, 1, __ATOMIC_RELAXED);
 	}
 	while (__atomic_load_n(&scanning->scanners, __ATOMIC_RELAXED) > 0) {
-		/* In runs, so that leaves fill up and run empty. */
+		/* Runs of neighbours fill leaves and empty them. */
 		uint64_t first = rig_random(&random, SCAN_KEYS - 16) | 1;
 		bool is_delete = rig_random(&random, 2) == 0;
 
@@ -361,7 +367,7 @@ enum { WRITERS = 6, WRITES = 1500, WRITER_KEYS = 240 };
 struct writing {
 	struct rig rig;
 	const struct format *format;
-	uint64_t marks[WRITER_KEYS]; /* 0: is not there. Each key's is its writer's */
+	uint64_t marks[WRITER_KEYS]; /* 0: no record. Only the key's writer changes it */
 	size_t sizes[WRITER_KEYS];
 };
 
@@ -382,7 +388,7 @@ own_is_known(struct writing *writing, struct tree_session *session, uint64_t num
 	tree_release(session);
 }
 
-/* Keys of one thread alone are as if it were alone. */
+/* Each thread writes and reads only its own keys, so it sees exactly its own writes. */
 static void
 write_own(void *to, unsigned id)
 {
@@ -414,7 +420,7 @@ write_own(void *to, unsigned id)
 	rig_end_session(session);
 }
 
-/* As many records are left as the writers were told, also after the tree is built again. */
+/* The number of records equals the writers' answers, also after the tree is rebuilt. */
 TEST_EACH(writers_of_keys_of_their_own_do_not_meet, FORMATS)
 {
 	static struct writing writing;
@@ -435,7 +441,7 @@ TEST_EACH(writers_of_keys_of_their_own_do_not_meet, FORMATS)
 	rig_close(&writing.rig);
 }
 
-/* All insert at the same place: the end, or the beginning. */
+/* All threads insert at the same place: the end or the beginning. */
 static void
 insert_in_order(void *to, unsigned id)
 {
@@ -448,14 +454,14 @@ insert_in_order(void *to, unsigned id)
 	for (uint64_t i = 0; i < WRITES; i++) {
 		uint64_t number = 2 * i + id % 2;
 
-		if (id >= 2) /* downwards */
+		if (id >= 2) /* descending */
 			number = 8 * WRITES - number;
 		struct nb_slice slice = key_of_number(key, writing->format, number);
 		ck_assert_int_eq(tree_insert(session, slice,
 					 value_of_mark(value, writing->format, &random,
 						 mark_for(number, &random))),
 			NB_OK);
-		/* It is the one that the next split moves. */
+		/* The next split moves this record. */
 		ck_assert_int_eq(tree_get(session, slice, &found), NB_OK);
 		tree_release(session);
 	}
@@ -483,7 +489,7 @@ struct filling {
 	unsigned refusals; /* atomic */
 };
 
-/* Each puts until there is no room, then makes some. */
+/* Each thread puts records until the pool is full, then deletes some. */
 static void
 fill_and_delete(void *to, unsigned id)
 {
@@ -554,7 +560,7 @@ enum { VISITORS = 3, VISITS = 12, HOST_KEYS = 40 };
 struct visiting {
 	struct rig rig;
 	const struct format *format;
-	unsigned visitors; /* that are not done; atomic */
+	unsigned visitors; /* that still run; atomic */
 };
 
 static void
@@ -621,10 +627,10 @@ enum { COUNTER_KEYS = 400, COUNTER_ROUNDS = 12, COUNTER_WRITERS = 2 };
 
 struct counting {
 	struct rig rig;
-	unsigned writers; /* that are not done; atomic */
+	unsigned writers; /* that still run; atomic */
 };
 
-/* The root comes and goes meanwhile. */
+/* The root changes during this. */
 static void
 count_or_write(void *to, unsigned id)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tree by itself, one session at a time: it answers as the model of fptree/workload.h
- * does, in every layout; and what it costs, rejects and gives back.
+ * The tree with one session at a time. Its answers equal those of the model of
+ * fptree/workload.h, in every layout. Other tests check its costs, its rejections and its use
+ * of space.
  */
 #include "descend.h"
 #include "fptree/workload.h"
@@ -9,9 +10,12 @@
 
 enum { KEY_MAX = 40, HUGE = 100 << 10, WORDY = 8 };
 
-/* --- the tree beside a model --- */
+/* --- comparison with a model --- */
 
-/* Either set of verbs finds what the other one has written, in the same place. */
+/*
+ * Execute operations and check them. With `mixes_verbs`, each set of verbs must find what the
+ * other has written.
+ */
 static bool
 do_operations(struct subject *subject, struct model *model, uint64_t first, bool mixes_verbs)
 {
@@ -29,7 +33,7 @@ do_operations(struct subject *subject, struct model *model, uint64_t first, bool
 	return is_right && subject_check(subject, model) && subject_check_seeks(subject, model);
 }
 
-/* Sizes of leaves and inner nodes that are special, for each shape. */
+/* A shape with special sizes of leaves and inner nodes. */
 static struct shape
 shape_of(unsigned i)
 {
@@ -80,7 +84,7 @@ TEST_EACH(verbs_for_any_processor_and_for_wide_ones_are_the_same, shapes_count()
 
 /* --- space --- */
 
-/* Big-endian, so in the order of the numbers. */
+/* Make a big-endian key: keys have the order of their numbers. */
 static struct nb_slice
 number_key(uint8_t *room, uint64_t number, size_t size)
 {
@@ -150,7 +154,7 @@ end(struct rig *rig, struct tree_session *session, uint64_t records)
 static const struct tree_args words = {.key_size = 8, .value_size = 8};
 static const struct tree_args cells = {.key_size = 16, .value_size = 100};
 
-/* One slot is left free in each. */
+/* Each leaf has one free slot. */
 TEST_EACH(loads_in_order_fill_the_leaves, 6)
 {
 	const uint64_t count = 20000;
@@ -182,7 +186,7 @@ TEST(random_load_takes_32_bytes_of_pool_and_1_2_fences_a_record)
 	end(&rig, session, count);
 }
 
-/* Is the record of that number in one of the two lines that a lookup asks for? */
+/* Is the record of that number in one of the two lines that a lookup prefetches? */
 static bool
 is_near_home(struct tree_session *session, uint64_t number)
 {
@@ -198,7 +202,7 @@ is_near_home(struct tree_session *session, uint64_t number)
 	for (unsigned slot = 1; slot <= tree->layout.slots; slot++)
 		if (*slot_at(&tree->layout, leaf, slot) == key.word)
 			return slot / 4 / 2 == home / 2;
-	return word_is_reserved(key.word); /* those are blobs */
+	return word_is_reserved(key.word); /* their records are blobs */
 }
 
 TEST(most_records_are_in_the_lines_that_a_lookup_asks_for)
@@ -235,7 +239,7 @@ TEST(words_up_to_counts_as_a_walk_does)
 	}
 }
 
-/* Which of `count` records is the i-th that goes: upwards, downwards, or all over. */
+/* The number of the i-th record to delete: ascending, descending, or scattered. */
 static uint64_t
 goes(unsigned order, uint64_t i, uint64_t count)
 {
@@ -345,7 +349,7 @@ TEST_EACH(an_addition_to_a_value_that_is_no_number_fails_and_changes_nothing, 2)
 	end(&rig, session, 1);
 }
 
-/* A record of the announced sizes: its lines, one fence. Out of line: two fences. */
+/* A record of the announced sizes costs its lines and one fence; a blob costs two fences. */
 TEST(a_write_of_cells_costs_its_lines_and_at_most_two_fences)
 {
 	struct rig rig;
@@ -373,7 +377,10 @@ TEST(a_write_of_cells_costs_its_lines_and_at_most_two_fences)
 
 /* --- loans --- */
 
-/* What is lent before a change is whole after it, whoever made it and however much. */
+/*
+ * Change many records of another session, in many ways. A value that was lent before must not
+ * change.
+ */
 static void
 change_much(struct tree_session *other, struct tree_args *args, uint64_t from)
 {
@@ -427,7 +434,7 @@ TEST_EACH(a_lent_value_stays_whatever_becomes_of_its_record, 3)
 	end(&rig, reader, 600);
 }
 
-/* The leaf that a scan is in was copied; what is out of line is lent. */
+/* The scan has copied its leaf; it lends values of blobs. */
 TEST(a_scan_tells_whole_records_while_all_of_them_change)
 {
 	struct rig rig;
@@ -457,7 +464,7 @@ TEST(a_scan_tells_whole_records_while_all_of_them_change)
 	end(&rig, reader, 600);
 }
 
-/* --- what is refused --- */
+/* --- rejected layouts --- */
 
 static void
 is_refused(struct rig *rig, struct tree_args args, const char *text)
@@ -503,7 +510,7 @@ TEST(a_pool_is_not_opened_as_if_it_were_laid_out_otherwise)
 	is_refused(&rig, (struct tree_args){.key_size = 8, .value_size = 8}, "made for keys");
 	is_refused(&rig, (struct tree_args){.inline_bytes = 40},
 		"slots of the pool have 128 bytes, which inline_bytes=40 does not make");
-	opens_with(&rig, (struct tree_args){.fanout = 4}); /* which is not in the pool */
+	opens_with(&rig, (struct tree_args){.fanout = 4}); /* the pool does not store it */
 	opens_with(&rig, cells);
 }
 
@@ -557,12 +564,12 @@ all_are_there(struct tree_session *session, uint64_t from, uint64_t count, size_
 		ck_assert(has_number(session, scattered(i), size, i + 1));
 }
 
-/* Room for `back` of 4 of what was deleted, at the least. */
+/* The minimum share, `back` of 4, of the deleted records that fit again. */
 static const struct {
 	size_t size;
 	uint64_t back;
 } fills[] = {
-	{8, 2 /* a leaf of another key may be full still */}, {1000, 4}, {20000, 4}, {HUGE, 3}};
+	{8, 2 /* a leaf of another key may still be full */}, {1000, 4}, {20000, 4}, {HUGE, 3}};
 
 TEST_EACH(a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted, UNIT_COUNT(fills))
 {
@@ -588,7 +595,7 @@ TEST_EACH(a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted, UNI
 	rig_close(&rig);
 }
 
-/* One session reads and reads, the other replaces; as long as `to` says. */
+/* One session reads repeatedly, the other replaces records for a number of rounds. */
 struct reading {
 	struct tree_session *sessions[2];
 	uint64_t records, rounds, failed;
@@ -617,7 +624,10 @@ read_and_replace(void *to, unsigned id)
 	}
 }
 
-/* A MiB is left, and what was replaced has more: there is always one who may still look at it. */
+/*
+ * One MiB is free, and the replaced values take more. A reader may always still see one of
+ * them.
+ */
 TEST(readers_do_not_keep_what_was_replaced_for_long)
 {
 	struct rig rig;
@@ -636,7 +646,7 @@ TEST(readers_do_not_keep_what_was_replaced_for_long)
 	end(&rig, session, reading.records);
 }
 
-/* What waits for its epoch is some MiB, and not some hundred values. */
+/* At most some MiB wait for their epoch, not some hundred values. */
 TEST(large_values_that_were_replaced_do_not_pile_up)
 {
 	enum { ROUNDS = 300, ENOUGH = 12 << 20 };
@@ -656,7 +666,7 @@ TEST(large_values_that_were_replaced_do_not_pile_up)
 	end(&rig, session, 0);
 }
 
-/* An update that finds no room for the new value leaves the old one. */
+/* An update without space for the new value leaves the old one. */
 TEST(an_update_that_fails_leaves_the_old_value)
 {
 	struct rig rig;
@@ -682,7 +692,10 @@ TEST_EACH(a_pool_keeps_what_it_was_made_with_where_nothing_is_asked_for, 3)
 	opens_with(&rig, again);
 }
 
-/* Read while another session has inserted, and this one has deleted that. */
+/*
+ * As if read after another session's insert and this session's delete of that record, but
+ * with the insert not yet counted.
+ */
 TEST(counters_that_are_read_one_by_one_are_never_below_none)
 {
 	struct rig rig;
@@ -704,7 +717,7 @@ is_found(struct rig *rig, const char *text)
 	ck_assert_msg(strstr(what, text) != NULL, "%s, not %s", what, text);
 }
 
-/* A used slot of the leaf at `offset`. */
+/* Returns a used slot of the leaf at `offset`. */
 static unsigned
 used_slot(struct rig *rig, uint64_t offset)
 {
