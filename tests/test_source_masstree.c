@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Operations of the source `masstree` expect certain states of their records. The tests compare
- * these with a plain model, for any number of threads and wherever the run ends. They also
- * check that the expectations detect an engine that loses a write, keeps a deleted record, or
- * leaves a fixed record out of a scan.
+ * these with a plain model, for any number of threads and wherever the run ends. The
+ * expectations must also detect an engine that loses a write, keeps a deleted record, or omits
+ * a fixed record from a scan.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 #ifndef MASSTREE_FIND_H
 #define MASSTREE_FIND_H
 /**
- * Searches inside a node, and the descent. Compiled several times, see meson.build: for
- * processors that compare eight slices at once (AVX-512) or four (AVX2), and with byte-by-byte
- * comparison of slices (MASSTREE_BYTES), for the comparison with the paper's "IntCmp".
+ * Searches inside a node, and the descent. Compiled several times, see meson.build. Two builds
+ * are for processors that compare eight slices at once (AVX-512) or four (AVX2). One build
+ * compares slices byte by byte (MASSTREE_BYTES), to measure the paper's "IntCmp".
  */
 #include "internal.h"
 

@@ -5,8 +5,8 @@
  * Declarations that the files of the tree share.
  *
  * Locks. A put or a delete locks only its leaf, at the version that it read during the descent.
- * If another session holds the lock, it waits. A structure change holds the lock of that leaf
- * and locks its parent, its grandparent and so on, at the versions that it read, without
+ * If another session holds the lock, it waits. A structure change holds the lock of that leaf,
+ * too. It locks the parent, the grandparent and so on, at the versions that it read, without
  * waiting. If one of them has changed or is locked, the session releases all locks and restarts
  * the operation. So a session that waits holds no lock. Exception: a list of steps locks leaves
  * in the order of their addresses, and waits for them; see lists.c.

@@ -2,9 +2,9 @@
 #ifndef MASSTREE_KEY_H
 #define MASSTREE_KEY_H
 /**
- * A key during a descent through the layers. It has the slice of the current layer, a number in
- * the order of the bytes, and the number of key bytes in the slice. No byte beyond the key is
- * read.
+ * A key during a descent through the layers. It has the slice of the current layer, as a number
+ * in the order of the bytes. `klen` is the number of key bytes in the slice. No byte beyond the
+ * key is read.
  */
 #include <mininb/engine.h>
 

@@ -2,7 +2,7 @@
 /*
  * The engine table of `masstree`: its options, and verbs that call the tree (tree.h).
  *
- * A session of the host is a session of the tree with another type, so a verb costs only the
+ * A session of the host is a session of the tree with another type. So a verb costs only the
  * jump into the tree.
  */
 #include "masstree.h"

@@ -10,7 +10,7 @@
 
 /*
  * The plugin itself sets these limits. A record is one allocation. A delete that empties layers
- * descends again for each of them, and every 8 bytes of a key can be a layer.
+ * descends again for each of them. Every 8 bytes of a key can be a layer.
  */
 #define KEY_SIZE_MAX (1ull << 14)
 #define VALUE_SIZE_MAX (1ull << 30)

@@ -4,7 +4,7 @@
  *
  * A write is recorded in the session's log before any reader sees it. At `commit` it returns
  * when the log is on storage. A get does not wait for that. It may return a value whose put has
- * not returned yet, and a power failure can lose that value together with the put.
+ * not returned yet. A power failure can lose that value together with the put.
  *
  * At `none` nothing is logged, and close writes a checkpoint.
  */

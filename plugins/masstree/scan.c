@@ -5,9 +5,9 @@
  * A scan copies the entries of a leaf, checks the leaf's version, and returns the entries one
  * by one. It keeps such a copy for each layer that it is in. The next leaf is the next child of
  * the parent if the parent has not changed. Otherwise, or at the end of the parent, the scan
- * descends again from the root to its position, the bound of the leaf. So it misses no record
- * and returns none twice. The parent gives the following leaves early, so the scan prefetches
- * them.
+ * descends again from the root. Its position is then the bound of the leaf. So it misses no
+ * record and returns none twice. The parent gives the following leaves early, so the scan
+ * prefetches them.
  *
  * A scan is in an epoch from mt_scan_open() on, so the records of its copies stay valid. Every
  * EPOCH_LEAVES leaves it begins a new epoch and descends again. So a long scan does not hold

@@ -5,7 +5,8 @@
  * A round makes changes durable together. It reads the counter, waits for sessions in the
  * middle of an older write, and syncs all logs. One thread performs a round: at `commit` one of
  * the waiting sessions, at `periodic` the sync thread. At `commit` a write is acknowledged when
- * a round has covered its number, and with it every change that the write may depend on.
+ * a round has covered its number. The round has then also covered every change that the write
+ * may depend on.
  */
 #include "store.h"
 
