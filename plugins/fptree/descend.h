@@ -45,7 +45,7 @@ child_for(const struct inner_shape *shape, const struct inner *node, const struc
 	return child_by_tail(shape, node, key->data, key->size, up_to, is_below);
 }
 
-/** The root and its version. */
+/** Return the root and set *version to its version. */
 static inline struct inner *
 root_of(const struct tree *tree, uint64_t *version)
 {

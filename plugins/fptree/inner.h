@@ -113,7 +113,7 @@ inner_find_among(
 bool
 inner_store_open(struct inner_store *store, const struct inner_shape *shape);
 
-/** All nodes must be deleted before. */
+/** The caller has deleted all nodes. */
 void
 inner_store_close(struct inner_store *store);
 
@@ -138,7 +138,7 @@ separator_between(struct separator *out, uint64_t left_word, uint64_t right_word
  * memory allocates it first. If it cannot, it returns false and changes nothing.
  */
 
-/** Make sure that separators with a tail can be added to the node. */
+/** Allocate room for tails, unless the node has it. False: out of memory. */
 bool
 inner_reserve_tails(const struct inner_shape *shape, struct inner *node);
 

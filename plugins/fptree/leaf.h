@@ -61,7 +61,7 @@ struct layout {
 	uint32_t slot_bytes;
 	uint32_t leaf_bytes, leaf_lines;
 	int64_t origin;       /* slot s is at origin + s * slot_bytes */
-	uint32_t places;      /* homes of keys: lines, or slots */
+	uint32_t places;      /* number of homes: lines, or slots */
 	uint32_t inline_room; /* LEAF_CELLS: bytes of key and value that a slot holds */
 	uint32_t key_size, value_size; /* LEAF_WORDS: sizes of inline records */
 	uint64_t usable;               /* a bit for each slot */
@@ -298,7 +298,7 @@ cell_is_whole(const char *cell, uint64_t header);
 uint64_t
 cell_fill(struct pm *pm, char *cell, const struct record *record);
 
-/* --- both --- */
+/* --- both formats --- */
 
 void
 layout_set(struct layout *layout, const struct pool_layout *pool);

@@ -275,7 +275,7 @@ look_at_records(struct recovery *recovery, struct summary *leaf, struct leaf *li
 
 /* --- the chain, from its end --- */
 
-/* The least record of a leaf that has any. */
+/* Read the least record of a leaf that has records. */
 static void
 read_least(const struct recovery *recovery, const struct summary *leaf, struct record *record,
 	uint8_t *room)
