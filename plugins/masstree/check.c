@@ -40,10 +40,12 @@ static bool
 add_layer(struct walk *walk, struct node *root)
 {
 	if (walk->count == walk->room) {
-		walk->room = walk->room == 0 ? 64 : 2 * walk->room;
-		walk->layers = realloc(walk->layers, walk->room * sizeof(*walk->layers));
-		if (walk->layers == NULL)
+		size_t room = walk->room == 0 ? 64 : 2 * walk->room;
+		struct layer *layers = realloc(walk->layers, room * sizeof(*layers));
+		if (layers == NULL)
 			return wrong(walk, "out of memory");
+		walk->layers = layers;
+		walk->room = room;
 	}
 	walk->layers[walk->count++].root = root;
 	return true;

@@ -5,6 +5,7 @@
  */
 #include "store.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,12 +32,15 @@ view_open(struct view *view, const char *path, bool is_synced)
 		return false;
 	bool is_open = fstat(fd, &status) == 0 && (!is_synced || fsync(fd) == 0);
 	if (is_open && status.st_size > 0) {
-		view->size = (size_t)status.st_size;
-		view->data = mmap(
-			NULL, view->size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
-		is_open = view->data != MAP_FAILED;
+		size_t size = (size_t)status.st_size;
+		void *data = mmap(NULL, size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
+		is_open = data != MAP_FAILED;
+		if (is_open)
+			*view = (struct view){.data = data, .size = size};
 	}
+	int error = errno;
 	close(fd);
+	errno = error;
 	return is_open;
 }
 

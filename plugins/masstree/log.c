@@ -123,6 +123,17 @@ segment_unmap(struct segment *segment)
 	segment->map = NULL;
 }
 
+/* Undo segment_make(). If the file stayed, the next segment of this number could not be created. */
+static void
+segment_remove(const struct log *log, struct segment *segment)
+{
+	char name[STORE_PATH_MAX];
+
+	log_name(name, sizeof(name), log, segment->number);
+	unlink(name);
+	segment_unmap(segment);
+}
+
 /* Move the current segment, which is full, to the full ones. The caller holds log->lock. */
 static bool
 segment_put_aside(struct log *log)
@@ -166,7 +177,7 @@ segment_next(struct log *log, size_t size)
 		return rc;
 	pthread_mutex_lock(&log->lock);
 	if (log->now.map != NULL && !segment_put_aside(log)) {
-		segment_unmap(&next);
+		segment_remove(log, &next);
 		rc = log->store->host->fail(NB_FAIL, "masstree: out of memory for the log");
 	} else {
 		log->now = next;
