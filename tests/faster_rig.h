@@ -3,9 +3,8 @@
 #define FASTER_RIG_H
 /**
  * The engine faster, compiled into the test. Its log has eight pages of 4 KiB in memory, so a
- * few hundred records move all regions. Its index begins with 64 buckets. Threads
- * are sometimes delayed where they interact (racy_meet). The working directory of a test is its
- * database.
+ * few hundred records move all regions. Its index begins with 64 buckets. Threads are sometimes
+ * delayed where they interact (racy_meet). The working directory of a test is its database.
  */
 #include "moment.h"
 #include "plugin_host.h"
@@ -52,7 +51,7 @@ rig_await(struct rig *rig, const char *name);
 struct nb_slice
 rig_value(uint8_t *room, size_t size, uint64_t mark);
 
-/** Faults of the system calls for the log's file: after `after` calls, they fail with `error`. */
+/** Faults of system calls for the log's file: after `after` more calls, they fail with `error`. */
 enum rig_call { RIG_WRITE, RIG_READ, RIG_SYNC, RIG_CALLS };
 struct rig_fault {
 	int error;       /* errno; 0: none */
@@ -69,11 +68,11 @@ rig_is_held(enum moment moment);
 void
 rig_let_go(enum moment moment);
 
-/** Exit with status 0 when a thread reaches this moment. */
+/** Let the process exit with status 0 when a thread reaches this moment. */
 void
 rig_die_at(enum moment moment);
 
-/** Let reads of the log's file with pread(2) wait until rig_release_reads(). */
+/** Delay all reads of the log's file with pread(2), not io_uring, until rig_release_reads(). */
 void
 rig_hold_reads(void);
 void

@@ -515,7 +515,7 @@ TEST(operation_that_meets_a_tentative_entry_waits_and_appends_one_record)
 	end();
 }
 
-/* It has a greater address than the linked record, which changes afterwards. */
+/* The unlinked record has a greater address than the linked one, which changes afterwards. */
 TEST(record_that_could_not_be_linked_is_not_recovered)
 {
 	struct actor first = {MERGE, .key = 1, .number = 10}, second = first;
@@ -686,8 +686,8 @@ begin_growth(void)
 }
 
 /*
- * A session has read that the old table is the only one. It must find a record that another session
- * puts into the new table.
+ * A session reads the current table before the growth ends, and the next one after that. So it uses
+ * the old table. It must find a record that another session has put into the new one.
  */
 TEST_EACH(operation_with_the_old_table_sees_what_was_put_into_the_new_one, 4)
 {

@@ -270,7 +270,7 @@ die_while_opening(struct rig *how, const char *path, enum moment moment)
 	ck_assert_int_eq(status, 0);
 }
 
-/* A crash at each of them leaves other files in the directory of the log, and no meta. */
+/* A crash at each of them leaves different files in the directory of the log, and no meta. */
 static const enum moment moments_of_a_new_log[] = {
 	MOMENT_LOG_MADE, MOMENT_LOG_LINKED, MOMENT_LOG_NAMED};
 

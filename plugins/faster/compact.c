@@ -5,10 +5,11 @@
  *
  * The keeper links a copy with the same compare-and-swap as a session. The entry has changed if a
  * session has linked a newer record to the chain. The keeper then checks the old record again.
- * It does not copy tombstones: the records that they hide are older, so they are discarded, too.
+ * It does not copy tombstones: the records that a tombstone hides are older than it, so compaction
+ * discards them, too.
  *
  * The keeper flushes and syncs the copies, then stores the new `begin`, and then gives the old
- * pages back. So after a crash, the log contains the old records or the copies.
+ * pages back. So after a crash, the log contains the old records, the copies, or both.
  */
 #include "store.h"
 
@@ -16,7 +17,7 @@
 struct compaction {
 	struct nb_db *db;
 	unsigned char *page, *hop; /* buffers of a page each */
-	uint64_t kept;             /* bytes of the copies */
+	uint64_t kept;             /* bytes of the newest records, with tombstones */
 };
 
 /* ---- is a record the newest of its key? ---- */
@@ -85,7 +86,10 @@ look_in_memory(struct nb_db *db, uint64_t address, const struct key *key, struct
 
 /* ---- copying ---- */
 
-/* Append a copy of the record, if the entry of its chain is still `seen`. */
+/*
+ * Append a copy of the record and link it in front of its chain. The entry of the chain must still
+ * have the address of `seen`. Returns NB_OK, OP_AGAIN or OP_ROOM.
+ */
 static int
 link_copy(struct nb_db *db, const uint64_t *record, const struct key *key, uint64_t seen)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file of the log. All writes use pwrite(2), so tests can observe them and make them fail.
- * Reads of single records go through reads.c.
+ * The file of the log. All writes use pwrite(2), so tests and `mininb crash --power` can intercept
+ * them. Reads of single records go through reads.c.
  */
 #include "file.h"
 #include "moment.h"

@@ -3,7 +3,9 @@
  * Movement of the regions of the log: seals, writes, and the flusher thread.
  *
  * A thread that moves the regions holds `flushing` and waits for sessions that are inside an
- * epoch. So a session inside an epoch never waits for a region or for `flushing`.
+ * epoch. So a session inside an epoch must not wait for `flushing` or for a region to move. The
+ * only exception is wait_for_version(): append_seal() publishes the version without waiting for
+ * epochs.
  */
 #include "regions.h"
 
@@ -115,7 +117,10 @@ tell_moved(struct log *log)
 	pthread_mutex_unlock(&log->lock);
 }
 
-/* Move `head` far enough for free frames, but not after the first page that is not written. */
+/*
+ * Move `head` until enough frames are free, but at most to the start of the first page that is not
+ * completely written.
+ */
 static void
 shift_head(struct log *log)
 {
@@ -185,7 +190,7 @@ append_seal(struct log *log)
 	return true;
 }
 
-/* Move `read_only` to the end of the seal at the start of this page. */
+/* Move `read_only` to the end of the seal at the start of this page. Write the log before it. */
 static int
 move_read_only(struct log *log, uint64_t page)
 {
@@ -305,7 +310,7 @@ log_wait_for_flush(struct log *log, uint64_t address)
 	if (log_read(region) >= address)
 		return NB_OK;
 	pthread_mutex_lock(
-		&log->flushing); /* after a wait, another thread has mostly flushed all */
+		&log->flushing); /* after a wait, another thread has usually flushed all */
 	if (log_read(region) < address)
 		rc = flush_all(log, log->is_synced);
 	pthread_mutex_unlock(&log->flushing);

@@ -20,7 +20,9 @@ enum { NOT_SPLIT, IN_WORK, IS_SPLIT };
 
 /* ---- tables ---- */
 
-/* Reserves as many overflow buckets as buckets. Unused ones take no memory. */
+/*
+ * Reserves as many overflow buckets as buckets, at least OVERFLOW_MIN. Unused ones take no memory.
+ */
 static struct table *
 table_new(const struct nb_host *host, unsigned level)
 {
@@ -94,7 +96,7 @@ index_count(const struct index *index, uint64_t *buckets, uint64_t *overflows)
 
 /* ---- inserting ---- */
 
-/* Append an overflow bucket to a bucket. False: no room. */
+/* Append an overflow bucket to `last`. False: no room. */
 static bool
 add_overflow(struct table *table, struct bucket *last)
 {
@@ -136,9 +138,10 @@ find_free(struct table *table, uint64_t hash, int *why)
 }
 
 /*
- * Whether no other entry has the tag of this tentative entry. Of two tentative entries, the later
- * one in the chain gives way if it finds the earlier one. It may have searched before the earlier
- * one was there, and then it stays. So the earlier one waits for its decision.
+ * Whether no other entry has the tag of this tentative entry. Of two tentative entries, the one at
+ * the later place in the bucket gives way if it finds the other one. It may have searched before
+ * the other one was there, and then it stays. So the one at the earlier place waits for its
+ * decision.
  */
 static bool
 is_alone(struct table *table, uint64_t hash, const uint64_t *own, uint64_t tag)
@@ -308,7 +311,8 @@ split_entry(const struct index *index, struct table *to, uint64_t at, uint64_t e
 
 /*
  * The new table has enough room for the copies: it has twice as many buckets and overflow buckets
- * as the old one.
+ * as the old one. Small tables both have OVERFLOW_MIN overflow buckets. But the tag contains the
+ * hash bits by which they split, so each of their entries goes into one new bucket only.
  */
 static void
 split_bucket(struct index *index, struct table *from, struct table *to, uint64_t at)

@@ -23,7 +23,8 @@
  * buckets.
  *
  * Sessions call these functions inside an epoch. index_open(), index_close(), index_grow() and
- * index_clean() are called outside. Without other threads, no epoch is necessary.
+ * index_clean() are called outside. The keeper may call index_count() outside, because only the
+ * keeper frees tables. Without other threads, no epoch is necessary.
  */
 #include "log.h"
 
@@ -37,7 +38,7 @@ enum {
 	TAG_SPLITS = 6,
 	LEVEL_MIN = 6,
 	LEVEL_MAX = 36,
-	RECORDS_A_BUCKET = 3 /* a greater average doubles the table */
+	RECORDS_A_BUCKET = 3 /* more entries on average double the table */
 };
 #define ENTRY_TAG (((1ull << TAG_BITS) - 1) << ADDRESS_BITS)
 #define ENTRY_TENTATIVE (1ull << 62)
@@ -172,7 +173,7 @@ bucket_matches(const struct bucket *bucket, uint64_t tag)
 /**
  * Search a bucket and its overflow buckets. FIND_AGAIN: growth has frozen them, or the entry has
  * just changed. Growth freezes the overflow word of the last bucket after all other words. Until
- * then, no session inserts into the larger table, so FIND_NONE is right.
+ * then, no session inserts a hash of this bucket into the larger table, so FIND_NONE is right.
  */
 static inline int
 index_look(const struct table *table, uint64_t hash, uint64_t tag, struct slot *slot)

@@ -2,7 +2,7 @@
 /*
  * The keeper: a thread that doubles the index when it is full, and compacts the log. With
  * `periodic` it also syncs the log in intervals. It works beside the sessions, and sleeps until
- * one of them wakes it.
+ * one of them wakes it or a sync is due.
  */
 #include "store.h"
 
@@ -131,8 +131,8 @@ keeper_wait_for_compaction(struct nb_db *db)
 }
 
 /*
- * Compact the oldest quarter of the log, at least two pages, as far as it is written. The newer
- * part remains in memory for a while.
+ * Compact the oldest quarter of the log, at least two pages. Flushes the log first if this part is
+ * not written. The rest of the log remains in memory for a while.
  */
 static int
 compact_some(struct nb_db *db, uint64_t *freed)

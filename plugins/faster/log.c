@@ -158,7 +158,7 @@ has_work(struct log *log)
 		tail + free_size(log) - log_read(&log->safe_head) > log->capacity;
 }
 
-/* Allocate at the start of the next page. 0: the tail has moved. */
+/* Allocate in the next page, after its seal. 0: the tail has moved. */
 static uint64_t
 allocate_in_next_page(struct log *log, uint64_t *word, size_t size, bool is_limited)
 {
@@ -183,8 +183,8 @@ allocate_in_next_page(struct log *log, uint64_t *word, size_t size, bool is_limi
 }
 
 /*
- * A cut is before the allocated address: wait until `read_only` is after the cut. The thread that
- * appends the cut publishes both in its next stores.
+ * A cut is before the allocated address: wait until `read_only` is after the cut. append_seal()
+ * stores `read_only` and then `version`, immediately after the cut has its address.
  */
 static void
 wait_for_version(struct log *log, uint64_t version)

@@ -21,9 +21,9 @@
  * writes no record from `read_only` on.
  *
  * A seal covers all items since the previous seal. Each page begins with one, and log_flush()
- * appends one, which is a cut. Recovery uses the log up to the last cut; all seals up to there
- * must have a correct checksum. The log before a cut is a consistent prefix of the operations
- * of each session:
+ * appends one, which is a cut. Recovery reads up to the first wrong seal, and uses the log up to
+ * the last cut before that. The log before a cut is a consistent prefix of the operations of
+ * each session:
  * - One compare-and-swap of the tail gives the cut its address and the log a new version.
  * - A session that allocates an address after the cut waits until `read_only` is after the cut.
  * - So a session that sees a record after the cut changes no record before it.
@@ -55,7 +55,7 @@ struct log {
 	const struct nb_host *host;
 	struct epochs *epochs;
 	struct file *file;
-	uint64_t mutable_size; /* distance of read_only from the tail */
+	uint64_t mutable_size; /* intended distance of read_only from the tail */
 	bool is_durable;       /* writes wait for a flush; every flush ends with a cut */
 	bool is_synced;        /* log_wait_for_flush() also waits for a sync */
 	uint32_t opening;

@@ -6,7 +6,7 @@
  *
  * A quick call only waits for two cache lines. Meanwhile the processor begins the next calls, if
  * they are inside its window of some 250 instructions. So fewer instructions let more calls wait
- * at the same time. A single call would take hardly longer with twice as many.
+ * at the same time. A single call would take hardly longer with twice as many instructions.
  *
  * This file is also compiled for AVX2, which compares four entries of a bucket at once.
  */
@@ -41,8 +41,8 @@ whole_matches(const struct bucket *bucket, uint64_t tag)
 }
 
 /*
- * The address of the newest record of a hash. 0: the index grows, or the first bucket has no
- * entry of the hash. Call it inside an epoch.
+ * The address of the newest record of a hash. 0: the index grows, or the first bucket has no entry
+ * of the hash without flags. Unlike index_find(), never waits. Call it inside an epoch.
  */
 static ALWAYS_INLINE uint64_t
 address_of_hash(const struct nb_session *session, uint64_t hash)
@@ -75,7 +75,7 @@ look(const struct nb_session *session, uint64_t word, const uint64_t *region)
 {
 	uint64_t address = address_of_hash(session, hash_word(word));
 
-	/* Exclude the address 0. This may also exclude a record at *region itself. */
+	/* Excludes the address 0, and also a record at *region itself. */
 	if (UNLIKELY(address < (log_read(region) | 1)))
 		return NULL;
 	uint64_t *record = log_at(session->log, address);

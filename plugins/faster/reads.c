@@ -217,7 +217,7 @@ reads_start(struct reads *reads, struct read *read)
 	return true;
 }
 
-/* Queue the rest of a short read again, like a loop over pread(2). */
+/* Take finished reads. Queues the rest of a short read again, like a loop over pread(2). */
 static struct read *
 take_from_ring(struct reads *reads, uint64_t timeout_ns)
 {

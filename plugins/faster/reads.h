@@ -49,8 +49,8 @@ void
 reads_delete(struct reads *reads);
 
 /**
- * Start a read. False, with errno set: `room` reads are in flight, or neither a ring nor a thread
- * can be created.
+ * Start a read. False, with errno set: `room` reads are in flight, or the ring (READS_RING) or the
+ * first thread (READS_THREADS) cannot be created. READS_AUTO falls back to threads.
  */
 bool
 reads_start(struct reads *reads, struct read *read);

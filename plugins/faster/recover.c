@@ -4,7 +4,7 @@
  *
  * Seals divide the log. If the checksum of a seal is correct, the items that it covers are
  * undamaged. Recovery uses the log up to the last such seal that is a cut (log.h). A crash may
- * leave pages without a cut after it. Recovery drops them, and new pages overwrite them.
+ * leave pages after that cut. Recovery drops them, and new pages overwrite them.
  *
  * The newest record of a key has the greatest address. So each record sets the entry of its chain,
  * in the order of the log. The chains through the records remain as they are. The new index is at

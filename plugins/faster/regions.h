@@ -69,7 +69,7 @@ fill_page(const struct log *log, uint64_t address, uint64_t page)
 		racy_store64(log_at(log, address), filler_of(page - address));
 }
 
-/** Let the log fail permanently. `what`: the failed action. Returns NB_FAIL. Any thread. */
+/** Mark the log as failed, permanently. `what`: the failed action. Returns NB_FAIL. Any thread. */
 int
 log_set_error(struct log *log, const char *what, int error);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * submit and reap. submit tries each request in memory at once. A request that has to wait stays
- * in flight, and reap continues it.
+ * in flight; reap continues it when the read, region, frame or space that it waits for is there.
  *
  * The cache misses of a group of requests overlap. For all requests of the group, submit first
  * computes the hashes and prefetches the buckets. Then it reads the entries and prefetches the
@@ -288,7 +288,10 @@ op_of(struct read *read)
 	return (struct op *)(void *)((char *)read - offsetof(struct op, read));
 }
 
-/* Only list arrived requests: a single call of the same session may be waiting here. */
+/*
+ * Put arrived requests into a list and do not continue them yet: a single call of the same session
+ * may be waiting here.
+ */
 static void
 note_arrived(struct nb_session *session, struct read *reads)
 {

@@ -32,8 +32,8 @@ void
 ring_add(struct ring *ring, int fd, struct read *read);
 
 /**
- * Submit the queued reads. If `timeout_ns` is not 0, wait that long for a finished read. Returns
- * 0 or errno.
+ * Submit the queued reads. If `timeout_ns` is not 0, wait at most that long for a finished read.
+ * Returns 0 or errno.
  */
 int
 ring_enter(struct ring *ring, uint64_t timeout_ns);

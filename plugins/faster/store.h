@@ -87,7 +87,7 @@ struct quick {
 	int (*add)(struct nb_session *session, uint64_t key, uint64_t operand);
 	/** Prefetch the newest record of a hash. Call it inside an epoch. */
 	void (*fetch)(const struct nb_session *session, uint64_t hash);
-	/** For keys and values of any size. They call whole_verbs if a quick call fails. */
+	/** For keys and values of any size. They call whole_verbs if no quick call is possible. */
 	struct verbs verbs;
 };
 enum { QUICK_NOT = 2000 };
@@ -145,7 +145,7 @@ struct nb_db {
 	struct counts closed;            /* of closed sessions */
 	uint64_t growths;                /* atomic */
 	bool is_full;                    /* sessions wait for a compaction */
-	bool is_futile;                  /* the last compaction freed less than a page */
+	bool is_futile;                  /* the last compaction made no room for a page */
 	uint64_t compactions, compacted; /* number of compactions; bytes freed */
 	pthread_cond_t compaction_ended;
 	uint64_t periodic_ns; /* between two syncs; 0: none. Constant */
@@ -240,8 +240,8 @@ int
 keeper_wait_for_index(struct nb_db *db);
 
 /**
- * The log has reached its limit: wait for the end of a compaction. A failure if it has freed
- * less than a page.
+ * The log has reached its limit: wait for the end of a compaction. Returns a failure if it failed,
+ * or if the limit still leaves no room for another page.
  */
 int
 keeper_wait_for_compaction(struct nb_db *db);
@@ -254,7 +254,8 @@ keeper_sum(struct nb_db *db, struct counts *sum);
 
 /**
  * Copy the newest records before `until` to the tail, and discard the log before `until`. Sets
- * *freed to the bytes discarded minus the bytes copied. Only the keeper calls it.
+ * *freed to the bytes discarded minus those of the newest records, at least 0. Only the keeper
+ * calls it.
  */
 int
 compact(struct nb_db *db, uint64_t until, uint64_t *freed);

@@ -332,7 +332,7 @@ tell_damage(struct nb_session *session, struct op *op)
 	uint64_t begin = log_read(&session->log->begin);
 
 	if (op->at <= begin)
-		return OP_AGAIN; /* compaction has moved the record to the tail */
+		return OP_AGAIN; /* compaction has copied or discarded the record */
 	op->error = op->read.error != 0 ? "a read of the log failed"
 					: "the log is damaged: a record is missing";
 	if (op->read.error != 0)
@@ -346,7 +346,8 @@ tell_damage(struct nb_session *session, struct op *op)
 
 /*
  * Append a record that a get has read from storage, so the next get finds it in memory. Does
- * nothing if the chain has changed, because it may contain a newer record, or if it had to wait.
+ * nothing if the chain has changed, because it may contain a newer record, or if the append would
+ * have to wait.
  */
 static void
 promote(struct nb_session *session, struct op *op, const uint64_t *record, uint64_t header)

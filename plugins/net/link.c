@@ -346,7 +346,7 @@ garbage(struct link *link)
 	return stream_fail(&link->stream, "the server's answer does not follow the protocol");
 }
 
-/** The server has refused a batch: the next one without any answer. */
+/** The server has refused the next batch in flight, without an answer to any of its requests. */
 static int
 note_refusal(struct link *link, const struct nb_wire_head *head)
 {
@@ -585,7 +585,7 @@ take_late_answers(struct link *link, struct nb_completion *out, size_t room, siz
 	return length == SIZE_MAX ? garbage(link) : NB_OK;
 }
 
-/** Take answers from the current batch of answers, which are not late. */
+/** Take answers from the current batch, in the order of requests. Some announce a late answer. */
 static int
 take_answers(struct link *link, struct nb_completion *out, size_t room, size_t *count,
 	uint64_t *bytes)

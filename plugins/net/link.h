@@ -39,7 +39,7 @@ struct link {
 	uint64_t view;
 	struct flying *flying;      /* a ring */
 	uint32_t mask, head, tail;  /* numbers of answered and of added requests */
-	struct late *late;          /* of the same size; NULL before the first late answer */
+	struct late *late;          /* as many elements; NULL before the first late answer */
 	struct late **lists, *free; /* lists by number, and the unused elements */
 	uint32_t late_count;
 	struct sent *sent; /* a ring of the same size */
@@ -48,7 +48,7 @@ struct link {
 	size_t kept_begin;
 	uint32_t refused; /* number of batches refused for their view: to be sent again */
 	/* The current batch: its bytes are at the end of the stream's output. */
-	bool is_making, is_sized; /* is_sized: sizes differ, so requests carry them */
+	bool is_making, is_sized; /* is_sized, final: sizes differ, requests carry them */
 	bool has_value_size;      /* value_size is from a request, not from the host */
 	uint32_t making, key_size, value_size;
 	size_t made; /* bytes of the batch */

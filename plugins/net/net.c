@@ -7,8 +7,8 @@
  * requests of a submit, a multi_get or a batch are one batch for each server.
  *
  * The driver knows the capabilities of the served engine only after it has connected. So its table
- * has the verbs that every engine supports in a server, and scans only with the option `scan`. If
- * the engine has no insert or merge, the server emulates it.
+ * has the verbs that every engine supports behind a server, and scans only with the option `scan`.
+ * If the engine has no insert or merge, the server emulates it.
  */
 #include "../remote/address.h"
 #include "../remote/stream_fabric.h"
@@ -168,7 +168,10 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	return rc;
 }
 
-/** Send a frame to each server in turn. Returns the first failure, or NB_OK. */
+/**
+ * Send a frame to each server in turn, up to the first failure. Returns that failure, or NB_OK.
+ * NB_UNSUPPORTED: a server cannot do it.
+ */
 static int
 ask_all(struct nb_db *db, uint32_t kind, uint32_t upto)
 {

@@ -4,7 +4,7 @@
 /** A scan of the records of one server. It fetches them in parts. */
 #include "link.h"
 
-/** A scan; all zeros before scan_begin(). */
+/** A scan; all zeros before the first scan_begin(). */
 struct scan {
 	struct link *link;
 	uint32_t flags;      /* NB_SCAN_* */
@@ -16,7 +16,10 @@ struct scan {
 	struct buffer key;   /* first key, or last key of the current part */
 };
 
-/** Begin a scan. No request may be in flight until its last step. Returns NB_OK or a failure. */
+/**
+ * Begin a scan. No request may be in flight on the link until the last step of the scan. Returns
+ * NB_OK or a failure.
+ */
 int
 scan_begin(struct scan *scan, struct link *link, const struct nb_scan_args *args);
 
