@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The keeper: a thread that doubles the index when it is full, and compacts the log. With
- * `periodic` it also syncs the log in intervals. It works beside the sessions, and sleeps until
+ * `periodic` it also syncs the log at intervals. It works beside the sessions, and sleeps until
  * one of them wakes it or a sync is due.
  */
 #include "store.h"

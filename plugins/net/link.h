@@ -38,7 +38,7 @@ struct link {
 	struct nb_wire_hello hello;
 	uint64_t view;
 	struct flying *flying;      /* a ring */
-	uint32_t mask, head, tail;  /* numbers of answered and of added requests */
+	uint32_t mask, head, tail;  /* head, tail: counts of answered and added requests */
 	struct late *late;          /* as many elements; NULL before the first late answer */
 	struct late **lists, *free; /* lists by number, and the unused elements */
 	uint32_t late_count;
