@@ -413,7 +413,7 @@ TEST(runs_that_did_not_end_well_are_refused)
 	other->end[0] = '\0';
 	other->run->measured.is_partial = false;
 	other->is_merged = 4;
-	assert_refused(second, "is merged of 4 runs");
+	assert_refused(second, "is a merge of 4 runs");
 	other->is_merged = 0;
 	ck_assert_int_eq(nb_results_add_failure(second, "one", "killed"), NB_OK);
 	assert_refused(second, "one has no result: killed");

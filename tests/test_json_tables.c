@@ -120,6 +120,9 @@ is_meant(const char *name, size_t offset)
 		{"measured", offsetof(struct measurement, grown[TAO_OBJECTS])},
 		{"measured", offsetof(struct measurement, grown[TAO_EDGES])},
 		{"series", offsetof(struct series, counters.is_short)},
+		/* memory of a series that grows */
+		{"series", offsetof(struct series, room)},
+		{"series", offsetof(struct series, bytes)},
 		{"intervals", offsetof(struct nb_interval, kinds)},
 		{"record", offsetof(struct record, run)},
 		/* used by a page for the record that it shows */

@@ -47,7 +47,7 @@ TEST(wrong_addresses_are_refused_with_the_reason)
 {
 	static const struct {
 		const char *text, *why;
-	} rows[] = {{"", "has no host name"}, {":1", "has no host name"},
+	} rows[] = {{"", "host name is missing"}, {":1", "host name is missing"},
 		{"localhost", "has no port"}, {"localhost:", "from 1 to 65535"},
 		{"localhost:0", "from 1 to 65535"}, {"localhost:65536", "from 1 to 65535"},
 		{"localhost:000001", "from 1 to 65535"}, {"localhost:1a", "from 1 to 65535"},

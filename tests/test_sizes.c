@@ -329,7 +329,7 @@ TEST(what_is_no_law_is_refused)
 			 .count = 2,
 			 .sizes = (uint64_t[]){1, 2},
 			 .weights = (uint64_t[]){UINT64_MAX, 1}},
-			"more than 2^64 - 1"},
+			"exceed 2^64 - 1"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct sizes sizes;

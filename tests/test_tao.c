@@ -91,7 +91,7 @@ TEST(a_defect_of_a_file_is_told_with_its_line)
 		{"{\"name\": \"operations\", \"weights\": [0,0,0,0]}\n", "sum up to nothing"},
 		{"{\"name\": \"operations\", \"weights\": [1,-2,3,4]}\n", "from 0 up"},
 		{"{\"name\": \"edge_types\", \"values\": [\"uniqe\"], \"weights\": [1]}\n",
-			"no type 'uniqe'"},
+			"unknown type 'uniqe'"},
 		{"{\"name\": \"read_txn_sizes\", \"values\": [2000], \"weights\": [1]}\n",
 			"1 to 1024"},
 		{"{\"name\": \"write_txn_sizes\", \"values\": [1,2], \"weights\": [1]}\n",

@@ -363,7 +363,7 @@ drop_unmarked_huge(struct heap *heap)
 	heap->huge_count = heap->huge_room = 0;
 }
 
-int
+void
 heap_recovered(struct heap *heap)
 {
 	struct extent *next;
@@ -378,7 +378,6 @@ heap_recovered(struct heap *heap)
 		}
 	}
 	drop_unmarked_huge(heap);
-	return NB_OK;
 }
 
 struct heap_cache *

@@ -72,9 +72,9 @@ heap_blob_room(const struct heap *heap, uint64_t offset);
 
 /**
  * All reachable objects are marked: make all others free. Huge blobs and extents without a
- * marked object go back to libpmemobj. Always NB_OK.
+ * marked object go back to libpmemobj.
  */
-int
+void
 heap_recovered(struct heap *heap);
 
 /** Make the free lists of a session. NULL: out of memory. Any thread. */

@@ -515,10 +515,9 @@ recover(struct recovery *recovery)
 
 	if (answer == NB_OK)
 		answer = look_at_chain(recovery);
-	if (answer == NB_OK)
-		answer = heap_recovered(tree->heap);
 	if (answer != NB_OK)
 		return answer;
+	heap_recovered(tree->heap);
 	cache = heap_cache_new(tree->heap);
 	if (cache == NULL)
 		return tree_no_memory(tree, "its lists");

@@ -266,14 +266,10 @@ fill_pool(struct tree *tree, struct pm *pm, bool is_new)
 	int answer;
 
 	if (is_new) {
-		answer = heap_recovered(heap);
-		if (answer == NB_OK) {
-			tree->cache = heap_cache_new(heap);
-			answer = tree->cache == NULL ? tree_no_memory(tree, "its lists")
-						     : NB_OK;
-		}
-		if (answer == NB_OK)
-			answer = begin_tree(tree, pm);
+		heap_recovered(heap);
+		tree->cache = heap_cache_new(heap);
+		answer = tree->cache == NULL ? tree_no_memory(tree, "its lists")
+					     : begin_tree(tree, pm);
 		heap_cache_delete(tree->cache);
 		tree->cache = NULL;
 		if (answer != NB_OK)
