@@ -88,7 +88,8 @@ look_in_memory(struct nb_db *db, uint64_t address, const struct key *key, struct
 
 /*
  * Append a copy of the record and link it in front of its chain. The entry of the chain must still
- * have the address of `seen`. Returns NB_OK, OP_AGAIN or OP_ROOM.
+ * have the address of `seen`. Returns NB_OK, OP_AGAIN, OP_ROOM
+ * or a failure.
  */
 static int
 link_copy(struct nb_db *db, const uint64_t *record, const struct key *key, uint64_t seen)
@@ -103,6 +104,8 @@ link_copy(struct nb_db *db, const uint64_t *record, const struct key *key, uint6
 	if (slot.entry != 0 && (slot.entry & ADDRESS_MASK) == (seen & ADDRESS_MASK)) {
 		address = log_allocate_anyway(&db->log, size);
 		rc = address == LOG_WAIT ? OP_ROOM : NB_OK;
+		if (address == LOG_FULL)
+			rc = db->host->fail(NB_FAIL, "the log has used all of its addresses");
 	}
 	if (rc == NB_OK) {
 		uint64_t *copy = log_at(&db->log, address);

@@ -35,7 +35,7 @@ faulty()
 	done
 	# close comes after all operations
 	equals "$(total_of "$output")" 10
-	contains "$stderr" 'what was measured until then is reported'
+	contains "$stderr" 'the report covers the time until then'
 }
 
 @test "an operation of a job that does not return is reported, in one process and in several" {
@@ -107,7 +107,7 @@ is_gone()
 	mininb 0 keys -c 10000
 	interrupt_hang INT put -c 10000 -d "$(plugin faulty)" -o how=hang -o number=700
 	ends_with 130
-	matches "$stderr" '^mininb: interrupted: faulty: put, operation 700 \(key [0-9a-f]+\), worker 0: has not returned for [0-9.]+s; what was measured until then is reported'
+	matches "$stderr" '^mininb: interrupted: faulty: put, operation 700 \(key [0-9a-f]+\), worker 0: has not returned for [0-9.]+s; the report covers the time until then'
 	equals "$(total_of "$output")" 700
 	contains "$(<r.json)" 'interrupted: faulty: put, operation 700'
 }

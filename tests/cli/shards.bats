@@ -128,7 +128,7 @@ print(*[note["id"] for note in json.load(open(sys.argv[1]))["results"][0]["notes
 	shard 1/2 1.json
 	mininb 0 merge 0.json 1.json --output=all.json
 	contains "$(notes_of all.json)" shards-apart
-	contains "$(<all.json)" 'did not happen at the same time'
+	contains "$(<all.json)" 'adds up operations of different times'
 }
 
 @test "shards that are missing, twice or of another run are refused" {
