@@ -378,8 +378,8 @@ TEST(a_write_of_cells_costs_its_lines_and_at_most_two_fences)
 /* --- loans --- */
 
 /*
- * Change many records of another session, in many ways. A value that was lent before must not
- * change.
+ * Session `other` replaces 600 records three times, with values of other sizes, and deletes each
+ * once. A value that was lent before must not change.
  */
 static void
 change_much(struct tree_session *other, struct tree_args *args, uint64_t from)

@@ -3,8 +3,8 @@
  * The descent before a split or a merge, which prepares the inner nodes that it passes.
  *
  * Before a split of a leaf, the descent splits every full inner node. Before a merge, it
- * merges every sparse one with a neighbour. So the parent of the leaf has room for the
- * change. Inner nodes are in memory only, so these steps need no order except that of the
+ * merges every sparse one with a neighbour. So the parent of the leaf can add or lose a
+ * child. Inner nodes are in memory only, so these steps need no order except that of the
  * versions. Each step ends by releasing its locks and beginning a new descent. Rejected: to
  * go back up from the leaf. That needs either the locks of the whole path or a second look at
  * each of its nodes.

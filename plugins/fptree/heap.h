@@ -95,8 +95,8 @@ uint64_t
 heap_blob_new(struct heap_cache *cache, size_t size);
 
 /**
- * Free a leaf, or a blob. No thread can see it and nothing durable points to it. Any session
- * may have allocated it.
+ * Free a leaf, or a blob. The caller ensures that no thread can see it and that nothing
+ * durable points to it. Any session may have allocated it.
  */
 void
 heap_leaf_free(struct heap_cache *cache, uint64_t offset);

@@ -56,7 +56,10 @@ struct pm {
 enum pm_flush
 pm_flush_best(void);
 
-/** Write back by clflush (one line) or libpmem; with PM_FLUSH_MSYNC, at the next fence. */
+/**
+ * Write back [at, at + size): by clflush, which flushes only one line, or by libpmem. With
+ * PM_FLUSH_MSYNC, only note the range; msync(2) writes it at the next fence or before.
+ */
 void
 pm_flush_slow(struct pm *pm, const void *at, size_t size);
 

@@ -125,7 +125,7 @@ set_bound_to(struct scan *scan, const struct separator *separator, bool is_in)
 	return set_bound(scan, bytes, size, is_in);
 }
 
-/* Is the record inside the bound? */
+/* Is the record beyond the bound in the scan's direction, or at a bound that is included? */
 static bool
 is_wanted(const struct scan *scan, const struct key *key, const struct record *record)
 {

@@ -36,8 +36,8 @@ struct share {
 };
 
 /*
- * The number of records that stay: half of them. If the new key is above or below all others,
- * all but one record go to one side: in-order inserts then fill every leaf.
+ * The number of records that stay: half of them. If the new key is above or below all keys of
+ * the tree, all records but one go to one side. So inserts in order fill every leaf.
  */
 static unsigned
 records_to_keep(const struct approach *approach, unsigned count, unsigned below)

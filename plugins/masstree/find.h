@@ -80,7 +80,7 @@ inner_index(const struct inner *inner, unsigned count, uint64_t slice)
 #elif FIND_WIDE == 4
 	unsigned above = 0;
 
-	for (unsigned i = 0; i <= INNER_KEYS; i += 4) /* a child follows the last key */
+	for (unsigned i = 0; i <= INNER_KEYS; i += 4) /* the last load includes a child */
 		above |= four_above(&inner->keys[i], slice) << i;
 	return (unsigned)__builtin_popcount(~above & ((1u << count) - 1));
 #else
@@ -108,7 +108,7 @@ leaf_equal(struct leaf *leaf, unsigned slots, uint64_t slice)
 #elif FIND_WIDE == 4
 	unsigned equal = 0;
 
-	for (unsigned i = 0; i < slots; i += 4) /* as many words follow the slices */
+	for (unsigned i = 0; i < slots; i += 4) /* the last load may include values */
 		equal |= four_equal(&leaf->words[i], slice) << i;
 	return equal & ((1u << slots) - 1);
 #else

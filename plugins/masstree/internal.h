@@ -5,11 +5,11 @@
  * Declarations that the files of the tree share.
  *
  * Locks. A put or a delete locks only its leaf, at the version that it read during the descent.
- * If another session holds the lock, it waits. A structure change holds the lock of that leaf,
- * too. It locks the parent, the grandparent and so on, at the versions that it read, without
- * waiting. If one of them has changed or is locked, the session releases all locks and restarts
- * the operation. So a session that waits holds no lock. Exception: a list of steps locks leaves
- * in the order of their addresses, and waits for them; see lists.c.
+ * If another session holds that lock, the put or delete waits. A structure change holds the
+ * lock of that leaf, too. It locks the parent, the grandparent and so on, at the versions that
+ * it read, without waiting. If one of them has changed or is locked, the session releases all
+ * locks and restarts the operation. So a session that waits holds no lock. Exception: a list of
+ * steps locks leaves in the order of their addresses, and waits for them; see lists.c.
  *
  * Order of visibility. A node or a record is complete before it becomes reachable: release
  * stores publish it, acquire loads read it. If a node is unlinked or a part of it moves

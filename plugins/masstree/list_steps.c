@@ -49,8 +49,8 @@ get_one(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 }
 
 /*
- * Copy a short value, because the bytes of a sum are valid only until this function returns. A
- * longer value is that of a step and stays valid.
+ * Copy a short value, because it may be a sum, whose bytes are valid only until the caller
+ * returns. A longer value is that of a step and stays valid.
  */
 static int
 put_one(struct nb_session *session, struct nb_slice key, struct nb_slice value)

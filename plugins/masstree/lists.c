@@ -150,7 +150,10 @@ release_holds(struct list *list, size_t count)
 	}
 }
 
-/* Make a hold for each leaf, in address order. False: two items have read different versions. */
+/*
+ * Make a hold for each leaf, in address order. False: two items have read different versions of
+ * a leaf.
+ */
 static bool
 make_holds(struct list *list)
 {

@@ -12,7 +12,7 @@ struct item {
 	struct place place; /* leaf NULL: not located */
 	uint32_t hold;      /* index of its leaf in list->holds */
 	uint32_t first;     /* index of the first item with the same key */
-	uint32_t next;      /* next `first` item in the same leaf; NONE: end */
+	uint32_t next;      /* in the leaf, next item that is the first of its key; NONE: end */
 	int slot;           /* -1: the leaf has no entry for the key */
 	bool creates;       /* the step may add the key */
 	bool may_be_place;  /* the key may have a placeholder */

@@ -234,8 +234,8 @@ prepare_ahead(struct log *log)
 	if (now.map == NULL || from >= now.size)
 		return false;
 	/*
-	 * The segment may be unmapped meanwhile, even replaced by another mapping: its contents
-	 * do not change.
+	 * The segment may be unmapped meanwhile, and another mapping may be in its place. That is
+	 * harmless, because populate() does not change the contents of pages.
 	 */
 	size_t ready = populate(now.map, from, now.size);
 	pthread_mutex_lock(&log->lock);

@@ -351,7 +351,7 @@ next_leaf(struct mt_session *session)
 		scan->depth--;
 		return NB_OK;
 	}
-	/* All keys up to the leaf's bound have been returned. A new sibling begins at the bound. */
+	/* All keys before `bound`, in the scan's direction, have been returned: continue there. */
 	size_t prefix = frame->prefix;
 	uint64_t bound = scan->is_backward ? frame->low - 1 : frame->high;
 	bool is_due = ++scan->leaves % EPOCH_LEAVES == 0 && scan->seens == NULL;

@@ -8,8 +8,9 @@
  *
  * Splits. The left part stays in its node, and the right part moves to a new node. All records
  * of one slice stay in one leaf, because inner nodes contain only slices. A leaf has at most 9
- * records of a slice, so a leaf of 14 can always be split. If keys come in order, the new leaf
- * gets only the new record, so leaves stay full (section 4.3).
+ * records of a slice, so a leaf of 14 can always be split. If keys come in ascending order, the
+ * new leaf gets only the new record, so leaves stay full (section 4.3). In descending order, the
+ * old leaf keeps only the new record.
  *
  * Removal. An empty leaf is unlinked from its parent, together with every inner node above that
  * has no other child. The last leaf of a layer is removed with the layer and the layer's slot
@@ -37,7 +38,10 @@ unlock_levels(struct path *path, int from, int upto)
 	}
 }
 
-/* Lock from the leaf's parent up to level `upto`. False: a node has changed, and none is locked. */
+/*
+ * Lock from the leaf's parent up to level `upto`, without waiting. False: a node has changed or
+ * another session has locked it; the function has released its locks.
+ */
 static bool
 lock_levels(struct path *path, int upto)
 {
@@ -524,7 +528,10 @@ remove_child(struct mt_session *session, struct path *path, int level)
 	version_unlock_changed(&inner->version, step->version);
 }
 
-/* Unlink the locked, empty leaf and all nodes above that have no other child. Unlocks all. */
+/*
+ * Unlink the locked, empty leaf and all nodes above that have no other child. Unlocks all.
+ * PRUNE_ABOVE: this has emptied the leaf above, too.
+ */
 static enum pruned
 unlink_leaf(struct mt_session *session, struct path *path)
 {

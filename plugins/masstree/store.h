@@ -87,8 +87,8 @@ struct log {
 	uint32_t id;
 
 	/*
-	 * Excludes a removal of segments during a sync: full segments keep their index and
-	 * mapping. Acquired before `lock`.
+	 * Held during a sync, so that no checkpoint removes segments: full segments keep their
+	 * index and mapping. Acquired before `lock`.
 	 */
 	pthread_mutex_t trimming;
 	/*
@@ -336,8 +336,8 @@ view_close(struct view *view);
 
 /**
  * Whether the recovered files must survive a power failure. They may not be on storage yet
- * after a kill or after a generation at `process`. Recovery needs them to use the writes of
- * this generation. So they are synced before the state file names this generation.
+ * after a kill or after a generation at `process`. The writes of this generation build on them.
+ * So they are synced before the state file names this generation.
  */
 bool
 store_keeps(const struct store *store);

@@ -19,10 +19,10 @@ struct mt_session;
 enum mt_change { MT_PUT, MT_DEL };
 
 /**
- * The functions that record changes. A write calls `record` on the session's thread, with the
- * key's leaf locked. No reader can see the change before. So the calls for one key come one
- * after the other, in the order in which its changes take effect. A merge is recorded as a put
- * of its sum.
+ * The functions that record changes. Each write that changes a record calls `record`, on the
+ * session's thread. The key's leaf is then locked, and no reader can see the change yet. So
+ * the calls for one key come one after the other, in the order in which its changes take
+ * effect. A merge is recorded as a put of its sum.
  *
  * `record` must be short and must not call the tree. If it does not return NB_OK, the change
  * does not happen and the verb returns that value. `log` is the session's log, see
