@@ -106,7 +106,7 @@ refused(const char *path, const char *text)
 	refused_with(&args, 0, NB_FAIL, text);
 }
 
-/* Allocate so many MiB, so the pool has to grow. Returns 0 or errno. */
+/* Allocate `mib` objects of nearly a MiB, for which the pool may have to grow. 0 or errno. */
 static int
 take(struct pool *pool, size_t mib)
 {

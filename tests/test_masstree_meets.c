@@ -395,7 +395,7 @@ mark_of_pair(uint64_t which)
 	mt_release(inner);
 }
 
-/* Check: when one of the keys has its new state, neither has its old state. */
+/* Check: after a get has seen the new state of one key, no get sees the old state of either. */
 static void
 look_at_pair(void)
 {
