@@ -88,8 +88,7 @@ look_in_memory(struct nb_db *db, uint64_t address, const struct key *key, struct
 
 /*
  * Append a copy of the record and link it in front of its chain. The entry of the chain must still
- * have the address of `seen`. Returns NB_OK, OP_AGAIN, OP_ROOM
- * or a failure.
+ * have the address of `seen`. Returns NB_OK, OP_AGAIN, OP_ROOM or a failure.
  */
 static int
 link_copy(struct nb_db *db, const uint64_t *record, const struct key *key, uint64_t seen)
