@@ -137,11 +137,9 @@ PLACES = [
 	pm_fence"""),
     ("heap.c",
      """	drop_unmarked_huge(heap);
-	return NB_OK;
 """,
      """	if (!IS(recovery-leaks-huge-blobs))
 		drop_unmarked_huge(heap);
-	return NB_OK;
 """),
     # Recovery.
     ("recover.c",
