@@ -36,8 +36,8 @@ enum {
 };
 
 /**
- * The row with the name or, if `name` is NULL, with the letter. Of two rows, the one that the
- * action uses counts, else the first.
+ * Find a row by its name or, if `name` is NULL, by its letter. If two rows match, return the row
+ * that the action uses; if it uses neither, the first row.
  */
 static const struct option_row *
 find_row(const char *name, size_t length, char letter, const struct cmd *action)
@@ -510,7 +510,7 @@ uses(const struct cmd *cmd, const char *name)
 
 /**
  * Rejects a given option that the action does not use, if it would affect the measurement.
- * Warns of others, because scripts pass the same options to every action.
+ * Warns about the other options, because scripts pass the same options to every action.
  */
 static int
 check_unused(const struct options *options)

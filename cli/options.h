@@ -139,8 +139,8 @@ void *
 option_field(const struct options *options, const struct option_row *row);
 
 /**
- * The option of that name. Of several, the one that the action uses, else the first. NULL: it
- * does not exist.
+ * Find an option by its name. If several have the name, return the option that the action uses;
+ * if it uses none of them, the first. NULL: no option has the name.
  */
 const struct option_row *
 option_find(const char *name, size_t length, const struct cmd *action);

@@ -10,8 +10,8 @@
 #
 # The script installs missing build dependencies by apt. That needs a network, and so does --try,
 # which fetches a small Debian with mmdebstrap. Without a network, --try unpacks the packages and
-# runs the program from there. Run it as root, or as a user who has sudo. You can run it again at
-# any time; packages of the same version in DIR are replaced.
+# runs the program from there. Run the script as root or with sudo rights. You can run it again at
+# any time; it replaces packages of the same version in DIR.
 #
 # Exit status: 0 success; 1 a step failed; 2 wrong usage.
 set -euo pipefail

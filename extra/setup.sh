@@ -9,7 +9,7 @@
 #   extra/setup.sh --build-only  packages to build and run
 #   extra/setup.sh --list        print the packages, one a line, with the reason; install nothing
 #
-# Run it as root, or as a user who has sudo. It uses apt, without recommended packages. Servers are
+# Run the script as root or with sudo rights. It uses apt, without recommended packages. Servers are
 # installed without being started or enabled; servers that were installed before do not change.
 # Ubuntu has no package of Chromium: the tests that need a browser are skipped there.
 #

@@ -527,7 +527,7 @@ readonly under_valgrind=(memory fptree_small
 	csv ini job_read json_tables json_value fuzz_job_corpus fuzz_trace_corpus
 	trace trace_csv trace_rocksdb trace_text trace_ycsb)
 
-# Random use of every verb, in two engines of others; leveldb has its own threads. The rest of the
+# Random use of every verb of two third-party engines; leveldb has its own threads. The rest of the
 # contract runs the same code as with the engines above. (sqlite takes half a minute, and Berkeley
 # DB writes bytes that it never set.) A busy machine needs more than the minute that `mininb check`
 # allows for a promise.

@@ -95,7 +95,7 @@ nb_set_log(void (*log)(void *arg, uint32_t level, const char *text), void *arg);
 NB_MUST_CHECK int
 nb_keep_stdout(void);
 
-/** The stream for results: the one that nb_keep_stdout() reserved, else stdout. */
+/** The stream for results: the stream reserved by nb_keep_stdout(), or stdout without it. */
 FILE *
 nb_stdout(void);
 

@@ -9,9 +9,9 @@
  * a fault, which need not be the same one. A fault that does not show again is reported
  * with the original sequence.
  *
- * Each sequence runs in its own process, a child of one that has never opened the engine.
- * So state that an engine keeps in its process, such as a counter, is the same each time. A
- * sequence that crashes can be shrunk like any other.
+ * Each sequence runs in its own process. Its parent has never opened the engine. So state that
+ * an engine keeps in its process, such as a counter, is the same each time. A sequence that
+ * crashes can be shrunk like any other.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -104,7 +104,7 @@ image_make(struct image *image, uint64_t done, const struct image_choice *choice
 /** The changes that a power loss could take while an entry is in flight. */
 enum {
 	IMAGE_STAKE_ANY = 1 << 0, /* at least one change is pending */
-	/* several pages of a file are pending, or one that can be torn */
+	/* several pages of a file are pending, or a single page that can be torn */
 	IMAGE_STAKE_PAGES = 1 << 1,
 	/* a change of names or sizes is pending, or data older than one */
 	IMAGE_STAKE_NAMES = 1 << 2,

@@ -79,7 +79,7 @@ do_entry(struct walk *walk, uint32_t number)
 		walk->is_after_sync = entry->kind != RECORD_POINT;
 }
 
-/** Whether a file has several pending pages, or one that can be torn. */
+/** Whether a file has several pending pages, or a single page that can be torn. */
 static bool
 has_pages(struct walk *walk)
 {

@@ -5,7 +5,7 @@
  *
  * Keys are few, so most are overwritten and deleted many times. Old data is always at risk,
  * and pages split because values differ in size. Key lengths differ, some keys share a
- * prefix, and some are prefixes of others, which tests their ordering.
+ * prefix, and some keys are prefixes of other keys. This tests their ordering.
  *
  * A value of CRASH_VALUE_TELLS bytes or more begins with a mark of its chain, the number of
  * its write, and a checksum (XXH3) of the rest, which is random. So no two values are

@@ -139,7 +139,7 @@ compare_verdict(char **out, const struct nb_comparison *comparison,
 NB_MUST_CHECK int
 compare_metric_names(char **out, const struct nb_comparison *comparison);
 
-/** The verdict in words: "better", "cannot be told apart". */
+/** The verdict in words, for example "better". */
 const char *
 compare_verdict_name(uint32_t verdict);
 
