@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-@test "check of a right engine lists its promises and is 0" {
+@test "check of a correct engine lists its promises and exits with 0" {
 	mininb 0 check --driver=memory
 	contains "$output" 'Driver: memory'
 	contains "$output" '  kept    put is found'
@@ -15,7 +15,7 @@ load helper
 	equals "$(ls -A)" ''
 }
 
-@test "check of an engine that forgets says so, shows it, and is 4" {
+@test "check of an engine that loses records prints the operations and exits with 4" {
 	mininb 4 check --driver="$(plugin forgets)"
 	contains "$output" '  BROKEN  put is found'
 	contains "$output" 'not the'
@@ -23,7 +23,7 @@ load helper
 	matches "$output" '[1-9][0-9]* broken'
 }
 
-@test "an engine that crashes breaks the promise that was being tried, no other" {
+@test "a crash breaks only the promise under test" {
 	mininb 4 check --driver="$(plugin crashes)"
 	contains "$output" '  BROKEN  put is found'
 	# a sanitizer may turn it into an abort
@@ -32,7 +32,7 @@ load helper
 	contains "$output" '  kept    sessions open and close many times'
 }
 
-@test "check of some promises only, named either way" {
+@test "--only selects promises by text or by name" {
 	mininb 0 check -d memory --only='put is'
 	contains "$output" 'put is found'
 	contains "$output" '1 promises: 1 kept'
@@ -46,7 +46,7 @@ load helper
 	refuses "--only: no promise has 'nonsense' in its name" check -d memory --only=nonsense
 }
 
-@test "check as TAP" {
+@test "--format=tap prints valid TAP" {
 	mininb 0 check -d memory --format=tap
 	local plan
 	plan=$(head -n 1 <<<"$output")
@@ -58,7 +58,7 @@ load helper
 	contains "$output" 'not ok 1 put_is_found'
 }
 
-@test "databases are made where --path or TMPDIR says, and nothing is left" {
+@test "check uses the directory of --path or TMPDIR and removes its databases" {
 	needs_leveldb
 	mkdir here there
 	TMPDIR=$PWD/here mininb 0 check -d leveldb --only=reopen
@@ -82,7 +82,7 @@ load helper
 	contains "$stderr" "'get' is NULL"
 }
 
-@test "a plugin that was made for a newer mininb passes" {
+@test "a plugin built for a newer mininb passes" {
 	local only
 	for only in 'fit the capabilities' 'options have names'; do
 		mininb 0 check -d "$(plugin newer)" --only="$only"
@@ -92,7 +92,7 @@ load helper
 	mininb 0 put -c 10 -d "$(plugin newer)"
 }
 
-@test "check reports an engine that prints once, and keeps its own stdout" {
+@test "check reports an engine that prints, and its own output stays valid TAP" {
 	local faulty=$MININB_TEST_PLUGINS/faulty.so
 	mininb 4 check -d "$faulty" -o verb=open -o how=print --format=tap \
 		--only=prints_nothing
@@ -115,7 +115,7 @@ load helper
 	matches "$output" 'SIG(SEGV|ABRT)( in session_open, worker 0)?|status [0-9]+ in session_open'
 }
 
-@test "an interrupted check ends and leaves nothing" {
+@test "an interrupted check ends and leaves no files" {
 	mkdir tmp
 	TMPDIR=$PWD/tmp start check -d "$(plugin hangs)" --only='offered durability opens'
 	wait_until grep -q Seed out
@@ -125,7 +125,7 @@ load helper
 	equals "$(ls -A tmp)" ''
 }
 
-@test "a promise in which the engine hangs is broken after a while" {
+@test "a promise is broken if the engine hangs longer than --hang-after" {
 	mininb 4 check -d "$(plugin hangs)" --hang-after=200ms --only=session
 	matches "$output" 'it hangs: put \(key k, 1 bytes\), worker 0: has not returned for [0-9.]+m?s'
 	refuses "--hang-after: " check --hang-after=soon

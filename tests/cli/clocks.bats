@@ -13,7 +13,7 @@ stepping()
 		timeout 60 "$MININB" "${@:3}"
 }
 
-@test "a time of day that is set back and forth changes nothing but the time of the begin" {
+@test "changes of the system time affect only the recorded start time" {
 	mininb 0 keys -c 1000
 	stepping realtime 0 put -d memory -c 1000 --output=r.json
 	equals "$stderr" ''
@@ -23,8 +23,8 @@ stepping()
 		--interval=20ms --sample=20ms --warmup=10ms --hang-after=20s --op-timeout=10s \
 		--output=s.json
 	equals "$stderr" ''
-	# 60 operations at 1000/s take less than a second; with a jump of an hour in the result, it
-	# would be 3600
+	# 60 operations at 1000/s take less than a second. A jump of an hour would add 3600 s to a
+	# time in the result.
 	python3 - <<'PY'
 import json
 for name in "r.json", "s.json":
@@ -37,7 +37,7 @@ for name in "r.json", "s.json":
             for item in value:
                 walk(item, path)
         elif path.endswith(".begun_at_ns"):
-            assert value > 0, (name, path, value) # the time of the begin
+            assert value > 0, (name, path, value)
         elif path.endswith("_ns") and isinstance(value, (int, float)) and "count" not in path:
             assert 0 <= value < 3000e9, (name, path, value)
     walk(json.loads(text))

@@ -14,7 +14,7 @@ make_result()
 	mininb 0 put -d memory -c "$count" --output="$file" "$@"
 }
 
-@test "engines of one file are compared with its first" {
+@test "engines in one file are compared with its first engine" {
 	mininb 0 keys -c 3000
 	mininb 0 put -d memory,null -c 3000 --durability=none --output=all.json
 	mininb 0 compare all.json
@@ -24,7 +24,7 @@ make_result()
 	matches "$output" $'\n +memory +null +ratio +95 % CI +p\n'
 }
 
-@test "files and limits that make no sense are refused" {
+@test "compare and gate reject wrong files and limits" {
 	make_result a.json 3000
 	refuses 'compare: FILE... is missing' compare
 	refuses 'there is nothing to compare: all runs are of memory, put' compare a.json

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Completion for bash, and for zsh as an interactive zsh does it in a terminal.
+# Completion in bash, and in an interactive zsh on a terminal.
 # shellcheck disable=SC2154
 load helper
 
@@ -21,7 +21,7 @@ offers()
 	done <<<"$rows"
 	run "$1" "$BATS_TEST_DIRNAME/$script" "$place" "${typed[@]}"
 	equals "$status" 0
-	# shellcheck disable=SC2001 # of each line
+	# shellcheck disable=SC2001 # sed edits each line
 	diff <(paste -d'>' <(printf '%s\n' "${typed[@]}") <(sed 's/ $//' <<<"$output")) \
 		<(paste -d'>' <(printf '%s\n' "${typed[@]}") <(printf '%s\n' "${wanted[@]}"))
 }
@@ -64,7 +64,7 @@ $MININB put -d leveldb -o comp -> compression
 $MININB put --driver=leveldb,null --option=comp -> compression
 $MININB put --option=compression=sn -> snappy"
 
-# Names of the options in the help, in one line.
+# The names of all options in the help, on one line.
 names_of_help()
 {
 	"$MININB" --help | grep -oE '^  (-[a-z], |    )--[a-z-]+' | grep -oE -- '--[a-z-]+$' |
@@ -98,7 +98,7 @@ $MININB put --driver=null,memo -> memory"
 	offers zsh
 }
 
-@test "shellcheck and zsh can read the completion, and no mark is left in it" {
+@test "the completions are valid scripts without unexpanded marks" {
 	"$MININB" --help=bash >mininb.bash
 	"$MININB" --help=zsh >_mininb
 	run grep -n '@[a-z-]*@' mininb.bash _mininb

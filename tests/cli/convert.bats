@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # Traces from one format into another.
-# shellcheck disable=SC2154,SC2016 # set by run; for a shell of its own
+# shellcheck disable=SC2154,SC2016
 load helper
 
 log='YCSB Client 0.18
@@ -28,7 +28,7 @@ hex()
 	equals "$stderr" ''
 }
 
-@test "from a pipe into a pipe" {
+@test "convert reads a pipe and writes a pipe" {
 	run -0 --separate-stderr sh -c \
 		'printf "READ 1\nREAD 2" | "$MININB" convert --from=- --to=- --to-format=u64 |
 		"$MININB" convert --from=- --from-format=u64 --to=- --to-format=ycsb-text --bare-as=update'
@@ -48,7 +48,7 @@ UPDATE 2'
 	equals "$stderr" "mininb: warning: convert: skipped 1 bad; the first is line 2: 'READ x' is not an operation: its key is not a number"
 }
 
-@test "each format can be named, and each but rocksdb written" {
+@test "each format can be read, and each except rocksdb can be written" {
 	local format
 	for format in ycsb-text ycsb-log u64 keys cache-csv mininb; do
 		: >empty
@@ -60,7 +60,7 @@ UPDATE 2'
 	refuses "--to-format: 'rocksdb' is not known" convert --from=a --to=b --to-format=rocksdb
 }
 
-@test "wrong usage" {
+@test "convert reports wrong usage and unsuitable files" {
 	refuses 'convert: --from is missing' convert --to=b
 	refuses 'convert: --to is missing' convert --from=a
 	refuses "--from-format: 'ycsb-txt' is not known, did you mean 'ycsb-text'?" \
@@ -87,7 +87,7 @@ UPDATE 2'
 	[[ -s t ]]
 }
 
-@test "an interrupted conversion leaves nothing" {
+@test "an interrupted conversion leaves no file" {
 	mkfifo pipe
 	"$MININB" convert --from=pipe --from-format=ycsb-text --to=b 2>err &
 	local pid=$!
@@ -102,7 +102,7 @@ UPDATE 2'
 	[[ ! -e b ]]
 }
 
-@test "a progress line on a terminal" {
+@test "convert shows its progress on a terminal" {
 	command -v script >/dev/null || skip 'script (util-linux) is not installed'
 	yes 'READ 6284781860667377211' | head -n 2000000 >run.txt
 	run -0 env TERM=xterm NO_COLOR=1 script -qec \

@@ -11,7 +11,7 @@ row_of()
 		<<<"$output"
 }
 
-@test "crash of a right engine is a row and 0, and leaves nothing" {
+@test "crash of a correct engine prints a row, exits with 0 and leaves no files" {
 	needs_leveldb
 	mkdir here
 	TMPDIR=$PWD/here mininb 0 crash --driver=leveldb --durability=process --rounds=5 --ops=200
@@ -22,7 +22,7 @@ row_of()
 	equals "$(ls -A . here)" "$(printf '.:\nhere\n\nhere:')"
 }
 
-@test "crash tries each level, and several engines" {
+@test "crash tests each level of several engines" {
 	mininb 3 crash --driver="$(plugin keeper),$(plugin open_fails)" --rounds=3 --ops=100 \
 		-o keeper.defect=resurrects
 	for level in none process periodic commit; do
@@ -31,7 +31,7 @@ row_of()
 	contains "$stderr" 'open_fails is not persistent'
 }
 
-@test "crash of a broken engine exits with 3, and the kept database shows it again" {
+@test "crash of a broken engine exits with 3, and --again repeats the finding" {
 	mininb 3 crash --driver="$(plugin keeper)" --durability=process -o defect=splits \
 		--rounds=2 --ops=200 --seed=4 --output=found.json
 	contains "$output" 'In 2 of 2 crashes a promise was broken.'
@@ -52,7 +52,7 @@ row_of()
 	for _ in 1 2; do
 		mininb 3 crash --again=mininb-crash/keeper-process-1 --driver="$(plugin keeper)"
 		contains "$output" "$what"
-		lacks "$output" '--rounds=' # how many operations there were is not kept
+		lacks "$output" '--rounds=' # the number of operations is not stored
 	done
 	refuses 'mininb-crash/keeper-process-1 was made by the plugin ' crash --again=mininb-crash/keeper-process-1
 	mininb 3 report found.json
@@ -79,7 +79,7 @@ counted()
 	EOF
 }
 
-@test "moments that are counted are found again by the seed" {
+@test "the same seed repeats counted moments" {
 	mininb 0 crash -d "$(plugin keeper)" --durability=process --rounds=1 --output=try.json
 	grep -q '"counted": 1' try.json || skip 'no process can be followed by ptrace here'
 	for defect in none tears; do
@@ -92,13 +92,13 @@ counted()
 	mininb 3 crash --again="$1" -d "$(plugin keeper)" --output=again.json
 	grep -q '"is_counted": true' again.json
 	mininb 3 crash -d "$(plugin keeper)" --durability=process -o defect=tears --rounds=20 \
-		--moment=timed --output=a.json --ops=300 # in the place of the other
+		--moment=timed --output=a.json --ops=300 # overwrites the kept databases
 	grep -q '"counted": 0' a.json
 	lacks "$output" 'repeat :'
 	contains "$output" --moment=timed
 }
 
-@test "kept databases and JSON accept any bytes of a path" {
+@test "kept databases and JSON accept any bytes in a path" {
 	local odd=$'odd\xff\xc3'
 	mkdir "$odd"
 	cp "$(plugin keeper)" "$odd/keeper.so"
@@ -113,19 +113,19 @@ counted()
 		assert row["driver"] == "odd\uefff\uefc3/keeper.so"
 		assert len(row["findings"]) == 2
 	EOF
-	# and text from another user does not reach the terminal
+	# control characters in crash.json do not reach the terminal
 	sed -i 's/"when":"/&\\u001b[2J/' "$odd/kept/keeper-process-1/crash.json"
 	mininb 3 crash --again="$odd/kept/keeper-process-1" -d "$odd/keeper.so"
 	contains "$output" 'when   : [2Jround 1'
 	lacks "$output" $'\e'
 }
 
-@test "crash reports and keeps one loss of each kind that is not promised" {
+@test "crash reports and keeps one loss of each kind at a level without promises" {
 	mininb 0 crash -d "$(plugin keeper)" --durability=none -o defect=drifts --rounds=12 --ops=50
 	contains "$output" 'Nothing was promised, so no promise was broken.'
 	lacks "$output" 'No promise was broken'
 	equals "$(grep -c 'unstable (not promised' <<<"$output")" 1
-	matches "$output" '    and [0-9]+ more like that' # where a kill comes too late there is none
+	matches "$output" '    and [0-9]+ more like that' # a late kill causes none
 	equals "$(find mininb-crash -name 'keeper-none-*' | wc -l)" "$(grep -c 'again  : ' <<<"$output")"
 	mininb 0 crash -d "$(plugin keeper)" --durability=none -o defect=refuses --rounds=2 --ops=50
 	contains "$output" 'keeper, none: this level promises nothing'
@@ -151,13 +151,13 @@ counted()
 	[[ ! -e mininb-crash ]]
 }
 
-@test "crash sees how children end if SIGCHLD was ignored" {
+@test "crash gets the status of children even if SIGCHLD was ignored" {
 	run -3 --separate-stderr env --ignore-signal=CHLD "$MININB" crash -d "$(plugin keeper)" \
 		--durability=process --rounds=1 --ops=10 -o defect=stubborn --hang-after=5s
 	contains "$output" 'In 1 of 1 crashes a promise was broken.'
 }
 
-@test "crash to standard output is JSON and nothing else" {
+@test "crash --output=- prints only JSON" {
 	run -0 --separate-stderr sh -c '"$1" crash -d "$2" --durability=none --rounds=1 \
 		--output=- | python3 -m json.tool >/dev/null' sh "$MININB" "$(plugin keeper)"
 	equals "$output" ''
@@ -195,7 +195,7 @@ counted()
 	contains "$stderr" 'nowhere/kept: cannot create the directory'
 	rm file
 	mininb 1 crash -d memory
-	equals "$output" '' # and no empty table
+	equals "$output" ''
 	contains "$stderr" 'memory is not persistent'
 	mininb 1 crash -d null --durability=commit
 	contains "$stderr" 'durability commit: null cannot give it; it gives: none'
@@ -209,7 +209,7 @@ counted()
 	equals "$(ls -A)" ''
 }
 
-@test "crash makes the directory of --path, and leaves nothing in it" {
+@test "crash creates the directory of --path and leaves no files in it" {
 	mininb 0 crash -d "$(plugin keeper)" --durability=process --rounds=1 --path=made/with/parents
 	contains "$output" 'databases in made/with/parents'
 	equals "$(find made -mindepth 1)" "$(printf 'made/with\nmade/with/parents')"
@@ -221,7 +221,7 @@ counted()
 	contains "$stderr" 'file: is not a directory'
 }
 
-@test "an interrupted crash test ends, prints what it has, and leaves nothing" {
+@test "an interrupted crash test prints its partial result and leaves no files" {
 	mkdir tmp
 	TMPDIR=$PWD/tmp start crash -d "$(plugin keeper)" -o defect=hangs --durability=process \
 		--rounds=100 --hang-after=1s

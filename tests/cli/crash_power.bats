@@ -9,7 +9,7 @@ setup_file()
 	[[ -n ${MININB_RECORDER_PATH:-} ]] || skip 'the recorder is not built: not 64-bit Linux'
 }
 
-@test "an engine that syncs each commit survives a loss of power" {
+@test "an engine that syncs each commit survives a power loss" {
 	needs_leveldb
 	mkdir here
 	TMPDIR=$PWD/here mininb 0 crash --power --driver=leveldb --durability=commit --rounds=2 \
@@ -21,20 +21,20 @@ setup_file()
 	equals "$(ls -A here)" ''
 }
 
-@test "crash finds an engine without syncs, and the kept database shows it again" {
+@test "crash detects missing syncs, and --again repeats the finding" {
 	local broken=(crash --power --driver="$(plugin syncer)" --durability=commit -o left_out=data
 		--ops=10 --rounds=1 --states=20)
 	mininb 3 "${broken[@]}" --keep=kept
 	contains "$output" 'power lost'
 	contains "$output" 'lost'
 	local first=$output
-	mininb 3 "${broken[@]}" --keep=kept2 # the same seed: the same moments
+	mininb 3 "${broken[@]}" --keep=kept2
 	equals "$(grep -c 'power lost' <<<"$output")" "$(grep -c 'power lost' <<<"$first")"
 	mininb 3 crash --again="$(printf '%s\n' kept/* | head -n 1)" --driver="$(plugin syncer)"
 	contains "$output" 'power lost'
 }
 
-@test "a level that promises nothing there is not said to survive" {
+@test "the report names the levels that power failures cannot test" {
 	mininb 0 crash --power --driver="$(plugin syncer)" --ops=10 --rounds=1 --states=2
 	contains "$output" 'Only the levels periodic and commit were tested'
 	mininb 0 crash --power --driver="$(plugin syncer)" --durability=commit --ops=10 --rounds=1 \
@@ -42,7 +42,7 @@ setup_file()
 	lacks "$output" 'were tested with power failures'
 }
 
-@test "the printed command makes the same states" {
+@test "the printed command repeats all options" {
 	mininb 3 crash --power --driver="$(plugin syncer)" --durability=commit -o left_out=data \
 		--ops=10 --rounds=1 --states=9 --path=. --hang-after=1500ms
 	contains "$output" '    repeat : mininb crash '
@@ -56,8 +56,8 @@ setup_file()
 	contains "$output" 'syncer, commit, round 1: lost'
 }
 
-@test "the command that starts itself again has each word and LD_PRELOAD as they were" {
-	mkdir $'of\xff' # no byte of UTF-8
+@test "crash restarts itself with the same arguments and LD_PRELOAD" {
+	mkdir $'of\xff' # invalid UTF-8
 	LD_PRELOAD=libm.so.6 mininb 0 crash --power --path=$'of\xff' --driver="$(plugin syncer)" \
 		--durability=commit --ops=10 --rounds=1 --states=2
 	lacks "$output" 'syncer       process'
@@ -66,14 +66,14 @@ setup_file()
 	matches "$stderr" 'libmininb-recorder.so was not loaded: LD_PRELOAD is ignored here'
 }
 
-@test "masstree at periodic leaves a prefix, since it learns that the machine was started" {
+@test "masstree at level periodic recovers a prefix after a power loss" {
 	needs_engine masstree
 	mininb 0 crash --power --driver=masstree -o persistent=yes -o log_segment=64KiB --threads=2 \
 		--durability=periodic --rounds=3 --states=30 --file-system=posix --seed=6
 	contains "$output" 'No promise was broken in 90 crashes.'
 }
 
-@test "engines open what they have made before their first write" {
+@test "engines open a database that lost power before its first write" {
 	local engine seed file_system count=0
 	while read -r engine seed file_system; do
 		"$MININB" engines -d "$engine" >/dev/null 2>&1 || continue
@@ -85,7 +85,7 @@ setup_file()
 	((count > 0)) || skip 'neither is built'
 }
 
-@test "a database half made at a loss of power is made anew" {
+@test "engines recreate a database that lost power during its creation" {
 	needs_engine lmdb
 	needs_engine tdb
 	mkdir -p nb/lmdb nb/tdb
@@ -97,7 +97,7 @@ setup_file()
 	done
 }
 
-@test "a file that is not a database is never made anew" {
+@test "engines never overwrite a file that is not their database" {
 	needs_engine lmdb
 	needs_engine tdb
 	mkdir -p nb/lmdb nb/tdb

@@ -11,7 +11,7 @@ operations() {
 	awk '/^(read|update) / { print $1, $3 } /^Stream digest/' <<<"$output"
 }
 
-@test "each depth does and counts the same operations, and says so" {
+@test "each depth executes the same operations, and the report states it" {
 	mininb 0 "${RUN[@]}" --verify-rate=1
 	local first
 	first=$(operations)
@@ -27,7 +27,7 @@ operations() {
 	done
 }
 
-@test "put, get and delete have it in all results" {
+@test "put, get and delete report their depth in all formats" {
 	mininb 0 keys --count=5000 --quiet
 	for action in put get delete; do
 		mininb 0 "$action" --driver=null --count=5000 --depth=32 --batch-bytes=1KiB \
@@ -41,7 +41,7 @@ operations() {
 	done
 }
 
-@test "load and run take the depth of their groups" {
+@test "load and run use the depth of each group" {
 	mininb 0 load --driver=null --records=1000 --depth=8 --quiet
 	contains "$output" ', depth 8,'
 	printf '[workload]\nrecords = 1000\n[a]\nread = 1\ndepth = 4\n[b]\nread = 1\n' >two.ini
@@ -50,14 +50,14 @@ operations() {
 	equals "$(grep -c ', depth ' <<<"$output")" 1
 }
 
-@test "another depth is another condition" {
+@test "compare reports different depths" {
 	mininb 0 "${RUN[@]}" --output=one.json
 	mininb 0 "${RUN[@]}" --depth=8 --output=eight.json
 	mininb 2 compare one.json eight.json
 	contains "$stderr" 'differing depth: 1 (one.json), 8 (eight.json)'
 }
 
-@test "what cannot be is refused, and nothing is written" {
+@test "impossible depths are rejected before anything is written" {
 	mininb 1 run --driver=leveldb --read=1 --depth=4
 	contains "$stderr" 'leveldb cannot do several requests in flight; use --depth=1'
 	mininb 2 "${RUN[@]}" --depth=0
@@ -101,7 +101,7 @@ kinds_job() {
 	END
 }
 
-@test "lists of steps go in flight, are counted as at depth 1 and verified" {
+@test "lists of steps in flight are counted and verified as at depth 1" {
 	local counts='.results[0].groups[0] | [.level, (.operations[] | [.answers[]] | add)]'
 	kinds_job
 	mininb 0 run --driver=memory --workload=kinds.ini --verify-rate=1 --output=one.json
@@ -113,7 +113,7 @@ kinds_job() {
 	done
 }
 
-@test "broken steps and counters are found while requests are in flight" {
+@test "verification finds broken steps and counters with requests in flight" {
 	local stepper=$MININB_TEST_PLUGINS/stepper.so
 	local add=(run --path=nb --records=100 --add=90 --read=10 --count=20000 --threads=2 --depth=8)
 	printf '[workload]\nrecords = 20\n[kind transfer]\nsteps = get*2, put@1\n' >torn.ini
@@ -130,7 +130,7 @@ kinds_job() {
 	contains "$stderr" 'the engine does not execute these steps; use --depth=1'
 }
 
-@test "an engine that cannot execute steps as a request is refused" {
+@test "an engine that cannot execute steps as one request is rejected" {
 	needs_engine fptree
 	kinds_job
 	mininb 1 run --driver=fptree --workload=kinds.ini --depth=4
@@ -141,7 +141,7 @@ kinds_job() {
 	[ ! -e nb ]
 }
 
-@test "what was put in flight is visited again in flight, all of it" {
+@test "a group in flight reads all records that another group put in flight" {
 	printf '[workload]\nrecords = 0\nspace = 1M\nthreads = 3\ndepth = 16\n' >again.ini
 	printf '[puts]\nupsert = 1\nduration = 100ms\n[gets]\nstart = after\nagain = puts\nread = 1\n' >>again.ini
 	mininb 0 run --driver=memory --workload=./again.ini --verify-rate=1 --output=again.json

@@ -15,7 +15,7 @@ setup_keys()
 	mininb 0 keys -c 3000
 }
 
-@test "each engine has its report, and all have a row" {
+@test "each engine has its report and a row in the table" {
 	needs_leveldb
 	setup_keys
 	mininb 0 put -c 3000 --driver=leveldb,memory,null
@@ -42,7 +42,7 @@ setup_keys()
 	matches "$(row_of null)" ' done$'
 }
 
-@test "an engine that hangs is ended, and the others run" {
+@test "a hanging engine is ended, and the others run" {
 	setup_keys
 	mininb 1 put -c 3000 --driver="$(plugin hangs),null" --hang-after=300ms
 	contains "$stderr" 'hung during put'
@@ -50,7 +50,7 @@ setup_keys()
 	matches "$(row_of null)" ' done$'
 }
 
-@test "a single engine is watched if that is asked for" {
+@test "--hang-after also applies to a single engine" {
 	setup_keys
 	mininb 1 put -c 3000 --driver="$(plugin hangs)" --hang-after=300ms
 	contains "$stderr" 'hung during put'
@@ -60,7 +60,7 @@ setup_keys()
 	refuses "--hang-after: " put --hang-after=10
 }
 
-@test "an engine that fails has its reason in the table, and its status is kept" {
+@test "the table has the reason of each failure, which determines the exit status" {
 	needs_leveldb
 	setup_keys
 	mininb 1 get -c 3000 --driver=leveldb,memory
@@ -87,7 +87,7 @@ setup_keys()
 	contains "$output" 'Not found         : 500'
 }
 
-@test "a database that mininb did not make is read, and written only by force" {
+@test "a database of another program is read, and written only with --force" {
 	needs_leveldb
 	setup_keys
 	mininb 0 put -c 100 --path=made
@@ -105,10 +105,10 @@ setup_keys()
 	mininb 1 put -c 100 --driver=leveldb,memory --fresh
 	contains "$(row_of leveldb)" './nb/leveldb: is not removed'
 	mininb 0 put -c 100 --force
-	mininb 0 put -c 100 --fresh # what was forced is ours from then on
+	mininb 0 put -c 100 --fresh # --force has made it a database of mininb
 }
 
-@test "an option of one engine is for that one" {
+@test "an option with an engine's name applies only to that engine" {
 	needs_leveldb
 	setup_keys
 	mininb 0 put -c 3000 --driver=leveldb,memory -o leveldb.block_size=8KiB
@@ -121,7 +121,7 @@ setup_keys()
 	contains "$(row_of memory)" 'block_size'
 }
 
-@test "a list with nothing in it, or one engine twice, is refused" {
+@test "a list with an empty name or the same engine twice is rejected" {
 	refuses "--driver: 'memory,' contains an empty name" put --driver=memory,
 	refuses "--driver: ',' contains an empty name" put --driver=,
 	refuses "--driver: 'null' is named twice" put --driver=null,memory,null
@@ -142,8 +142,7 @@ setup_keys()
 			"$action" -c 100 -d "$builds"
 	done
 	[[ ! -e nb/keeper ]]
-	# reading actions may share a database: both engines get the records that one of them has
-	# put
+	# reading actions may share a database: both engines get the records that one has put
 	mininb 0 put -c 100 -d ./old/keeper.so
 	mininb 0 get -c 100 -d "$builds"
 	contains "$output" './new/keeper.so'
@@ -156,7 +155,7 @@ setup_keys()
 	contains "$output" 'Driver: forgets'
 }
 
-@test "an interrupted list ends the engine that runs, and leaves the others" {
+@test "an interrupt ends the running engine, and the others do not start" {
 	needs_leveldb
 	mininb 0 keys -c 500k
 	start put -c 500k -v 1000 --driver=leveldb,memory
@@ -179,7 +178,7 @@ start_hanging()
 {
 	local drivers
 	setup_keys
-	drivers=$(plugin hangs),null # not below: there it would be a child for a moment
+	drivers=$(plugin hangs),null # not inside start: $(...) would briefly be another child
 	start put -c 3000 --driver="$drivers"
 	[[ -e /proc/$pid/task/$pid/children ]] || skip 'this kernel does not list children'
 	wait_until has_child "$pid"
@@ -194,14 +193,14 @@ start_hanging()
 	wait_until test ! -e "/proc/$child"
 }
 
-@test "the signal that killed an engine is named" {
+@test "the signal that killed an engine is reported" {
 	start_hanging
 	kill -KILL "$child"
 	ends_with 1
 	contains "$stderr" 'killed by SIGKILL during '
 }
 
-@test "several reports into a full disk fail" {
+@test "several reports to a full disk fail" {
 	setup_keys
 	run -1 --separate-stderr sh -c '"$1" put -c 100 -d null,memory >/dev/full' sh "$MININB"
 	contains "$stderr" 'cannot be written'

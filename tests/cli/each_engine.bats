@@ -8,8 +8,8 @@ load helper
 # unwinder. The program itself reports a mapped file on a full disk.
 export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0:handle_sigbus=0"
 
-# Name and capabilities of each engine that can be loaded, one per line. Clients of servers are left
-# out: they have no files to damage and no disk to fill.
+# Name and capabilities of each engine that can be loaded, one per line. Clients of servers are
+# omitted, because they have no files.
 engines()
 {
 	"$MININB" engines 2>/dev/null | sed '1d; /^$/,$d; / remote/d'
@@ -23,7 +23,7 @@ engines_that_are()
 
 # The life of a database: rejected while missing, created, read, changed, damaged. Two threads on an
 # engine that is not concurrent are rejected.
-@test "put, get, delete on every engine; no database, and a damaged one, are refused" {
+@test "each engine puts, gets and deletes, and rejects a missing or damaged database" {
 	local driver threads file count=0
 	mininb 0 keys -c 500
 	cp keys.bin shuffled.bin
@@ -64,7 +64,7 @@ engines_that_are()
 
 # With these counts, most engines still run at the signal. An engine that has finished has all
 # records.
-@test "an interrupted put on every engine is closed, and keeps what it has put" {
+@test "each engine closes an interrupted put and keeps its records" {
 	local driver count status_got
 	mininb 0 keys -c 300k
 	for driver in $(engines_that_are persistent); do
@@ -78,7 +78,7 @@ engines_that_are()
 		cat err
 		[[ $status_got == 130 || $status_got == 0 ]]
 		count=$(sed -n 's/^Count: //p' out)
-		if [[ -n $count && $count -gt 0 ]]; then # else it had not begun
+		if [[ -n $count && $count -gt 0 ]]; then # otherwise the puts had not begun
 			mininb 0 get -c "$count" -d "$driver"
 		fi
 		rm -rf nb
@@ -97,14 +97,14 @@ on_small_disk()
 	run --separate-stderr unshare -rm sh -c 'mount -t tmpfs -o size=4m none small && exec "$@"' sh "$@"
 }
 
-@test "a full disk ends a put with a message, or every record is there" {
+@test "on a full disk, each engine reports a failure or stores every record" {
 	local driver
 	mkdir small
 	unshare -rm mount -t tmpfs none small 2>/dev/null || skip 'may not mount a tmpfs'
 	mininb 0 keys -c 3000
 	for driver in $(engines_that_are persistent); do
 		echo "# $driver" >&3
-		# shellcheck disable=SC2016 # for the inner shell
+		# shellcheck disable=SC2016
 		on_small_disk sh -c '"$1" put -c 3000 -v 2000 -d "$2" --path=small >&2 || exit
 			exec "$1" get -c 3000 -v 2000 -d "$2" --path=small --verify-rate=1' \
 			sh "$MININB" "$driver"
@@ -115,7 +115,7 @@ on_small_disk()
 	done
 }
 
-@test "tokyocabinet finds that its pages did not get into the file" {
+@test "tokyocabinet reports pages that it could not write to the file" {
 	needs_engine tokyocabinet
 	mkdir small
 	unshare -rm mount -t tmpfs none small 2>/dev/null || skip 'may not mount a tmpfs'

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154
 load helper
 
-@test "engines lists all, or one with its options" {
+@test "engines lists all engines, or one with its options" {
 	mininb 0 engines
 	contains "$output" null
 	contains "$output" memory
@@ -23,7 +23,7 @@ load helper
 	matches "$output" $'\n''Durability *: .*commit'
 }
 
-@test "a driver that does not exist is answered with those that do" {
+@test "an unknown driver names the nearest and all" {
 	mininb 0 keys -c 10
 	refuses '' put -c 10 -d memroy
 	contains "$stderr" "did you mean 'memory'"
@@ -45,7 +45,7 @@ load helper
 	[[ -d $work/nb/leveldb ]]
 }
 
-@test "MININB_PLUGIN_PATH comes first, and a broken plugin is refused with a reason" {
+@test "MININB_PLUGIN_PATH comes first, and a broken plugin is rejected with a reason" {
 	mkdir first second
 	echo 'no shared object' >second/broken.so
 	export MININB_PLUGIN_PATH=$PWD/first:$PWD/second
@@ -64,7 +64,7 @@ load helper
 	contains "$stderr" none.so
 }
 
-@test "a plugin that crashes where it is looked at is named, and the others are listed" {
+@test "engines names a plugin that crashes while it is loaded, and lists the others" {
 	local place=$MININB_TEST_PLUGINS
 	! grep -qa '__asan_init\|__tsan_init' "$MININB" || skip 'a sanitizer has its own handlers'
 	MININB_PLUGIN_PATH=$place mininb 0 engines
@@ -73,7 +73,7 @@ load helper
 	contains "$output" "$place/exits_loading.so: refused: it ended the process with status 0 while it was loaded"
 	contains "$output" "$place/no_options.so: refused: SIGSEGV while its table was read"
 	contains "$output" "$place/endless_options.so: refused: its option table has more than 256 rows"
-	equals "$stderr" 'on load' # of prints_loading
+	equals "$stderr" 'on load' # printed by prints_loading
 	mininb 1 engines -d "$place/crashes_loading.so"
 	contains "$stderr" "$place/crashes_loading.so: refused: SIGSEGV while it was loaded"
 	mininb 0 keys -c 10
@@ -113,7 +113,7 @@ load helper
 	contains "$stderr" 'name=value'
 }
 
-@test "a durability that cannot be had is refused with those that can" {
+@test "an unavailable durability is rejected, and the message names the available ones" {
 	needs_leveldb
 	mininb 0 keys -c 10
 	mininb 1 put -c 10 --durability=periodic

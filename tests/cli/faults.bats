@@ -49,7 +49,7 @@ faulty()
 	done
 }
 
-@test "a get that lends more bytes than any memory has is reported" {
+@test "an impossible size of a value is reported" {
 	local huge=(-d "$(plugin faulty)" -o verb=get -o how=size)
 	local text='get lent 18446744073709551615 bytes, which is not a size (the limit is 9223372036854775807); as a signed number it is -1'
 	mininb 0 keys -c 100
@@ -62,7 +62,7 @@ faulty()
 	contains "$output" "get answered NB_FAIL ($text), not NB_OK"
 }
 
-@test "an engine that changes the working directory moves no files of mininb" {
+@test "mininb finds its files after an engine changes the working directory" {
 	local verb cold=() wanders=(-d "$MININB_TEST_PLUGINS/keeper.so" -o defect=wanders)
 	mininb 0 keys -c 100
 	for verb in open session_open put flush stats session_close close; do
@@ -72,7 +72,7 @@ faulty()
 	done
 	mininb 0 put -c 100 -d "$MININB_TEST_PLUGINS/moves_loading.so" --output=r.json
 	rm r.json
-	# an engine that keeps its data, whose database is inspected before and after
+	# keeper is persistent, so mininb inspects its database before and after
 	mininb 0 put -c 100 --verify-rate=1 "${wanders[@]}" --output=r.json
 	contains "$output" "100 of 100 (read back after close and reopen): 0 missing"
 	matches "$output" "Database  *: [1-9]"
@@ -103,7 +103,7 @@ is_gone()
 	! kill -TERM "$pid" 2>/dev/null
 }
 
-@test "an engine that hangs is waited for a while after an interrupt" {
+@test "after an interrupt, mininb waits for a hanging engine for a limited time" {
 	mininb 0 keys -c 10000
 	interrupt_hang INT put -c 10000 -d "$(plugin faulty)" -o how=hang -o number=700
 	ends_with 130
@@ -124,7 +124,7 @@ is_gone()
 		[[ $verb == put || $(total_of "$output") == 1000 ]]
 		contains "$(<r.json)" 'has not returned for'
 	done
-	# by the parent process, for several engines and for several processes
+	# with several engines or processes, the parent process writes the result
 	interrupt_hang TERM put -c 1000 -d "null,${faulty[0]}" -o faulty.how=hang -o faulty.number=99
 	wait_until is_gone
 	ends_with 130
@@ -139,7 +139,7 @@ is_gone()
 	[[ -s r.json ]]
 }
 
-@test "the limit of CPU time leaves a partial result" {
+@test "the CPU time limit leaves a partial result" {
 	(
 		ulimit -t 2
 		"$MININB" run -d null --read=100 --records=1000 --duration=1000s --output=r.json \
@@ -221,7 +221,7 @@ is_gone()
 	lacks "$stderr" 'is reported'
 }
 
-@test "heap corruption found in close leaves the result" {
+@test "heap corruption detected in close leaves the result" {
 	needs_no_sanitizer
 	faulty 134 -o verb=close -o how=overflow
 	matches "$stderr" 'mininb: faulty: SIGABRT (in close|outside of all calls)'
@@ -246,7 +246,7 @@ is_gone()
 	contains "$stderr" 'a call of exit() in update'
 }
 
-@test "one of several engines that crashes keeps its figures" {
+@test "an engine that crashes among several keeps its figures" {
 	needs_no_sanitizer
 	faulty 1 -d "$MININB_TEST_PLUGINS/faulty.so,null" -o faulty.how=segv -o faulty.number=700
 	contains "$stderr" 'mininb: faulty: SIGSEGV in put, operation 700 '

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Our own engine in persistent memory: its pool, as a user sees it.
+# The engine fptree and its pool, as a user sees them.
 # shellcheck disable=SC2154,SC2016
 load helper
 
 setup_file()
 {
 	needs_engine fptree
-	# What is durable by flushes of lines is so on tmpfs only, short of persistent memory.
+	# Without persistent memory, flushes of cache lines make data durable only on tmpfs.
 	[[ -d /dev/shm ]] || skip 'there is no /dev/shm'
 	SHM=$(mktemp -d /dev/shm/mininb-bats.XXXXXX)
 	export SHM
@@ -24,7 +24,7 @@ in_shm()
 	[[ -z ${1-} ]] || mininb 0 keys -c 20000 -k "$1"
 }
 
-@test "on tmpfs auto is commit, and the result says that the memory is emulated" {
+@test "on tmpfs, auto is commit, and the result states that the memory is emulated" {
 	in_shm 8
 	mininb 0 put -k 8 -v 8 -c 20000 --driver=fptree
 	matches "$output" 'Durability +: commit, by default'
@@ -38,7 +38,7 @@ in_shm()
 	contains "$stderr" 'it gives: process, commit'
 }
 
-@test "in a file auto is process, and commit says that it is slow" {
+@test "on a disk, auto is process, and commit has a note on its cost" {
 	[[ $(stat -f -c %T .) != tmpfs ]] || skip 'the tests are on tmpfs'
 	mininb 0 keys -c 200 -k 8
 	mininb 0 put -k 8 -v 8 -c 200 --driver=fptree
@@ -50,7 +50,7 @@ in_shm()
 	matches "$output" 'Not found +: 0'
 }
 
-@test "inserts are counted by lines and fences: one of each, and splits" {
+@test "an insert flushes one line and executes one fence, except in splits" {
 	in_shm 8
 	mininb 0 put -k 8 -v 8 -c 20000 --driver=fptree
 	read -r lines < <(sed -n 's/^Counter *: flushed_lines .*(\([0-9.]*\) per op)$/\1/p' <<<"$output")
@@ -62,7 +62,7 @@ in_shm()
 	}
 }
 
-@test "a pool keeps its sizes, and says with which it was made" {
+@test "a pool keeps its sizes, and other sizes are rejected" {
 	in_shm 8
 	mininb 0 put -k 8 -v 8 -c 20000 --driver=fptree
 	mininb 1 get -k 8 -v 100 -c 20000 --driver=fptree
@@ -74,7 +74,7 @@ in_shm()
 	matches "$output" 'Gauge +: recovery_time '
 }
 
-@test "a full pool names pool_size, loses nothing and goes on with more" {
+@test "a full pool reports pool_size, loses no record and continues with a larger size" {
 	in_shm 16
 	mininb 1 put -c 20000 -v 2000 --driver=fptree -o pool_size=16MiB
 	contains "$stderr" 'is full (16 MiB): give a larger -o pool_size='
@@ -85,15 +85,15 @@ in_shm()
 	matches "$output" 'Not found +: 0'
 }
 
-@test "a pool that is open elsewhere is refused, and nobody is disturbed" {
+@test "a pool in use by another process is rejected, and that process continues" {
 	in_shm
 	mininb 0 load --driver=fptree --records=1000 --value-size=8 --key-format=be64
 	start run --driver=fptree --records=1000 --value-size=8 --key-format=be64 --read=100 \
 		--duration=100s
-	wait_until grep -q 'emulated persistent memory' err # it has the pool
+	wait_until grep -q 'emulated persistent memory' err # the pool is open
 	mininb 1 load --driver=fptree --records=10 --value-size=8 --key-format=be64
 	contains "$stderr" "nb/fptree: is in use by process $pid ("
-	# the engine finds it as well: by another path mininb does not see the lock on the marker
+	# with another path, mininb does not see its lock, but the engine detects the conflict
 	mkdir beside && ln -s "$PWD/nb/fptree" beside/fptree
 	mininb 1 load --driver=fptree --records=10 --value-size=8 --key-format=be64 --path=beside \
 		--force
@@ -102,7 +102,7 @@ in_shm()
 	lacks "$stderr" 'in use'
 }
 
-@test "every kind of operation, mixed sizes, two threads, all verified" {
+@test "two threads execute every kind of operation with mixed sizes, verified" {
 	in_shm
 	for sizes in 8 uniform:1..3000; do
 		mininb 0 load --fresh --driver=fptree --records=5000 --value-size="$sizes" \
@@ -115,7 +115,7 @@ in_shm()
 	done
 }
 
-@test "power cannot be lost where stores are durable without a sync" {
+@test "crash --power rejects fptree, whose stores need no system call" {
 	[[ -n ${MININB_RECORDER_PATH:-} ]] || skip 'the recorder is not built: not 64-bit Linux'
 	in_shm
 	mininb 1 crash --power --driver=fptree --durability=commit --rounds=1 --states=2 --path=.

@@ -35,7 +35,7 @@ job_keys='summary records space key-format key-order key-size key-prefix key-dig
 	equals "$output" "$long"
 }
 
-@test "help lists no option that is not taken" {
+@test "help lists only options that are accepted" {
 	mininb 0 --help
 	local names
 	names=$(grep -oE '^  (-[a-z], |    )--[a-z-]+' <<<"$output" | grep -oE '[a-z-]+$' | sort -u)
@@ -59,7 +59,7 @@ job_keys='summary records space key-format key-order key-size key-prefix key-dig
 	lacks "$output" '--klen'
 	lacks "$output" '--read='
 	equals "$(awk 'length > 80' <<<"$output")" ''
-	equals "$(grep -c '^  -o, ' <<<"$output")" 1 # of two options that have it
+	equals "$(grep -c '^  -o, ' <<<"$output")" 1 # two options have the letter
 	matches "$output" $'\n''      --output=FILE'
 	mininb 0 report --help
 	matches "$output" $'\n''  -o, --output=FILE'
@@ -81,7 +81,7 @@ job_keys='summary records space key-format key-order key-size key-prefix key-dig
 	done
 }
 
-@test "version" {
+@test "--version prints the version" {
 	mininb 0 --version
 	matches "$output" '^mininb [0-9]+\.[0-9]+\.[0-9]+$'
 	equals "$stderr" ''
@@ -108,7 +108,7 @@ job_keys='summary records space key-format key-order key-size key-prefix key-dig
 	contains "$output" NO_COLOR
 }
 
-@test "an action's part of the manual page has the options that it looks at" {
+@test "the manual page lists for each action the options that it uses" {
 	mininb 0 --help=scdoc
 	local part
 	part=$(awk '/^## / { is_it = $2 == "put" } is_it' <<<"$output")

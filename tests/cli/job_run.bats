@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-@test "the mixes of YCSB are seen in the counts" {
+@test "the counts match the mixes of YCSB" {
 	local -A mixes=(
 		[a]='read 500 update 500' [b]='read 950 update 50' [c]='read 1000'
 		[d]='read 950 insert 50' [e]='scan 950 insert 50'
@@ -52,7 +52,7 @@ load helper
 		run -w ycsb-c --count=10 --warmup=10
 }
 
-@test "a rate has response times beside service times, and a queue" {
+@test "with a rate, the report has response times and the queue" {
 	mininb 0 run -w ycsb-a -d memory --rate=5k --count=500
 	matches "$output" '1 thread, [0-9]+ ops/sec offered, evenly spaced, 500 operations'
 	equals "$(grep -c '^ *response ' <<<"$output")" 3
@@ -67,7 +67,7 @@ load helper
 	contains "$output" ': closed loop: '
 }
 
-@test "a rate above the possible one has a growing queue" {
+@test "an impossible rate makes the queue grow" {
 	mininb 0 run -w ycsb-a -d memory --rate=1G --duration=100ms
 	matches "$(line_of Queue)" '^grew, as more was offered than can be done: [0-9]+ operations were due, [0-9]+ left; the last of [0-9]+ began '
 	contains "$output" 'the offered rate is above the possible one'
@@ -81,7 +81,7 @@ load helper
 	matches "$output" $'\n +0\\.[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+ '
 }
 
-@test "a run ends when it is steady, or says that it never was" {
+@test "--until-steady ends the run, or the report states that it was never steady" {
 	mininb 0 run -w ycsb-c -d memory --duration=30s --until-steady=300ms,slope:100%,band:100%
 	matches "$(line_of Steady)" '^yes: over the last window the rate changed by '
 	lacks "$output" 'Partial '
@@ -92,7 +92,7 @@ load helper
 	refuses "--until-steady: '0%' is not above 0%" run -w ycsb-c --until-steady=1s,band:0%
 }
 
-@test "several records at once, where the engine can" {
+@test "operations on several records, rejected if the engine has none" {
 	mininb 0 run -d memory --records=500 --count=100 --batch=50 --multi-get=50 --items=7
 	equals "$(ops_of batch) $(ops_of multi-get)" '50 50'
 	contains "$output" ': 700 read or written'
@@ -121,7 +121,7 @@ load helper
 	equals "$output" ''
 }
 
-@test "records of another workload are missed" {
+@test "records of another workload are reported as missing" {
 	needs_leveldb
 	mininb 0 load -w ycsb-a
 	mininb 3 run -w readrandom --records=1000
@@ -131,7 +131,7 @@ load helper
 	equals "$(line_of 'Not found')" 1000
 }
 
-@test "an older value than this thread's own is stale" {
+@test "a value older than the thread's own last write is stale" {
 	mininb 3 run -w ycsb-a -d "$(plugin stale)" --verify-rate=1
 	matches "$stderr" '^mininb: run: [0-9]+ of [0-9]+ verified records are wrong: stale [0-9]+; the first are listed in the report$'
 	matches "$(line_of Wrong)" '^read, operation [0-9]+, key user[0-9]+: stale, version 0, expected [0-9]+$'
@@ -161,7 +161,7 @@ more_lines_than()
 	(($(wc -l <"$2") > $1))
 }
 
-@test "a process that was stopped has that as a stall" {
+@test "a stopped process is reported as a stall" {
 	start run -d memory --read=100 --records=1000 --duration=60s --interval=50ms \
 		--output=r.json
 	wait_until grep -q '0\.1' out
@@ -187,7 +187,7 @@ assert len(within) >= 90 and sum(within) == 0, within
 PY
 }
 
-@test "--checkpoint-every lets the engine write checkpoints meanwhile, and says how long they took" {
+@test "--checkpoint-every writes checkpoints during the operations and reports their times" {
 	mininb 0 run -d null --read=100 --records=1000 --duration=1s --checkpoint-every=50ms \
 		--output=r.json
 	matches "$output" 'Checkpoints +: [0-9]+ during the operations, median [0-9.]+[mun]?s, at most'
@@ -199,12 +199,12 @@ checkpoints = json.load(open("r.json"))["results"][0]["measured"]["checkpoints"]
 assert 1 <= checkpoints["count"] <= 20, checkpoints'
 	mininb 0 run -d null --read=100 --records=1000 -c 1000 --output=r.json
 	lacks "$(<r.json)$output" heckpoints
-	# where eviction is impossible
+	# an engine without checkpoints
 	mininb 1 run -d memory --read=100 --records=1000 -c 1000 --checkpoint-every=1s
 	contains "$stderr" 'memory cannot write a checkpoint while operations run; leave the option out'
 }
 
-@test "scans go down, or leave values out, and batches are all or nothing, where the engine can" {
+@test "backward scans, scans without values and atomic batches" {
 	local how
 	mininb 0 load -d lmdb --records=2000 --key-order=ordered
 	for how in --scan-direction=backward --scan-keys-only=yes; do

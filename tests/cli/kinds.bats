@@ -23,7 +23,7 @@ job_with() {
 	END
 }
 
-@test "kinds of the job are counted, printed and compared by name, with their level" {
+@test "a job's own kinds are counted, reported and compared by name, with their level" {
 	job_with ''
 	local run=(run --workload=job.ini --path=nb --driver="$stepper")
 	mininb 0 "${run[@]}" --output=a.json --verify-rate=1
@@ -48,7 +48,7 @@ job_with() {
 	equals "$(jq '.results[0].groups[0].operations[1].answers.ok' ac.json)" 20000
 }
 
-@test "what has to be atomic is refused where it can only be emulated" {
+@test "atomic = required rejects an engine that can only emulate" {
 	job_with 'atomic = required'
 	mininb 0 run --workload=job.ini --path=nb --driver="$stepper"
 	mininb 1 run --workload=job.ini --path=nb --driver="$stepper" -o defect=unsupported
@@ -79,7 +79,7 @@ job_with() {
 	mininb 0 run --workload=job.ini --path=nb --driver=memory --verify-rate=1 --output=a.json
 	equals "$(jq -r '.results[0].groups[0].level' a.json)" serializable
 	mininb 0 run --workload=job.ini --path=nb --driver=memory --verify-rate=1 --threads=1
-	# also one by one, with other writes between the steps
+	# leveldb executes steps one by one, with other writes between them
 	mininb 0 load --workload=job.ini --path=nb --driver=leveldb
 	mininb 0 run --workload=job.ini --path=nb --driver=leveldb --verify-rate=1 --output=b.json
 	equals "$(jq -r '.results[0].groups[0].level' b.json)" emulated
@@ -93,7 +93,7 @@ job_with() {
 	lacks "$output" ' settle '
 }
 
-@test "an engine that leaves a part of a transaction out is found" {
+@test "verification finds a transaction that was written in part" {
 	job_with ''
 	mininb 3 run --workload=job.ini --path=nb --driver="$stepper" -o defect=torn \
 		--verify-rate=1 --output=a.json
@@ -118,7 +118,7 @@ findings_of() {
 	jq -r '.results[0].groups[0].findings.verdicts | del(.good) | keys | join(" ")' a.json
 }
 
-@test "lost updates and write skew are found where transactions are said to be serializable" {
+@test "verification finds lost updates and write skew of a serializable engine" {
 	equals "$(findings_of 0 none)" ''
 	equals "$(findings_of 3 skew)" write_skew
 	mininb 0 report a.json
@@ -126,26 +126,26 @@ findings_of() {
 	contains "$(findings_of 3 overwritten)" lost_update
 }
 
-@test "a read of half of another's transaction is found" {
+@test "verification finds a read of half a transaction" {
 	job_with ''
 	mininb 3 run --workload=job.ini --path=nb --driver="$stepper" -o defect=half_seen \
 		--verify-rate=1 --output=a.json
 	[ "$(jq '.results[0].groups[0].findings.verdicts.torn' a.json)" -gt 0 ]
 }
 
-@test "counters hold what was added, and an engine that loses additions is found" {
+@test "verification finds lost additions to counters" {
 	local run=(run --path=nb --records=100 --add=90 --read=10 --count=20000 --threads=2)
 	mininb 0 "${run[@]}" --driver="$stepper" --output=a.json
 	mininb 0 report a.json
 	matches "$output" $'\nValues +: 8 bytes'
-	# the sum over all, each of 100 records, and the reads of the sample
+	# 1 sum over all records, 100 counters, and the reads of the sample
 	[ "$(jq '.results[0].groups[0].findings.verified' a.json)" -ge 101 ]
 	mininb 3 "${run[@]}" --driver="$stepper" -o defect=lost --output=b.json
 	[ "$(jq '.results[0].groups[0].findings.verdicts.wrong_sum' b.json)" -gt 1 ]
 	contains "$output$stderr" 'wrong sum: grew by'
 }
 
-@test "a second run on the same counters is judged by what it adds itself" {
+@test "verification of counters counts only the additions of this run" {
 	local run=(run --path=nb --driver=lmdb --records=100 --add=100 --count=2000)
 	mininb 0 load --path=nb --driver=lmdb --records=100 --add=100
 	mininb 0 "${run[@]}"
@@ -153,7 +153,7 @@ findings_of() {
 	equals "$(jq '.results[0].groups[0].findings.verified' a.json)" 101
 }
 
-@test "a job chooses the calls that do the steps" {
+@test "a job selects the calls that execute its steps" {
 	local calls level
 	while read -r calls level; do
 		cat >job.ini <<-END
@@ -188,7 +188,7 @@ findings_of() {
 	contains "$stderr" 'stepper cannot do these steps with calls = batch'
 }
 
-@test "steps that need not be one say nothing of the level, and are not taken for one" {
+@test "kinds with atomic = no do not affect the level" {
 	cat >job.ini <<-END
 		[workload]
 		records = 20
@@ -213,7 +213,7 @@ findings_of() {
 	equals "$(jq -r '.results[0].groups[0].level' b.json)" emulated
 }
 
-@test "wrong kinds are refused with what is allowed" {
+@test "wrong kinds are rejected with the allowed values" {
 	local bad
 	while IFS='|' read -r bad said; do
 		printf '[workload]\nrecords = 10\n%b\n[run]\nread = 1\n' "$bad" >job.ini
