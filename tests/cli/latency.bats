@@ -6,7 +6,7 @@ load helper
 
 RUN=(run --driver=memory --workload=ycsb-a --records=1000 --count=10000 --quiet)
 
-@test "each way of stamping does and counts the same operations" {
+@test "each value of --latency executes the same operations" {
 	local first=
 	for latency in each sampled:2 sampled:64 block; do
 		mininb 0 "${RUN[@]}" --latency="$latency"
@@ -17,7 +17,7 @@ RUN=(run --driver=memory --workload=ycsb-a --records=1000 --count=10000 --quiet)
 	done
 }
 
-@test "a report says how many operations were timed, and what the others took" {
+@test "the report states how many operations were timed, and the mean time of the others" {
 	mininb 0 "${RUN[@]}" --latency=sampled:10 --output=sampled.json
 	contains "$output" 'two for one operation in 10'
 	matches "$output" 'Without stamps    : 90[0-9][0-9] operations took [0-9.]+ ns each, in [0-9]+ blocks'
@@ -37,7 +37,7 @@ RUN=(run --driver=memory --workload=ycsb-a --records=1000 --count=10000 --quiet)
 	lacks "$(<each.json)" 'unstamped'
 }
 
-@test "put, get and delete take it" {
+@test "put, get and delete accept --latency" {
 	mininb 0 keys --count=5000 --quiet
 	for action in put get delete; do
 		mininb 0 "$action" --driver=leveldb --count=5000 --latency=sampled:10 --quiet
@@ -45,7 +45,7 @@ RUN=(run --driver=memory --workload=ycsb-a --records=1000 --count=10000 --quiet)
 	done
 }
 
-@test "a way that there is not is refused, and nothing is written" {
+@test "wrong values are rejected before anything is written" {
 	for latency in sampled: sampled:1 sampled:x sampled sometimes ''; do
 		mininb 2 "${RUN[@]}" --driver=leveldb --latency="$latency"
 		lacks "$output" 'Throughput'
@@ -59,7 +59,7 @@ RUN=(run --driver=memory --workload=ycsb-a --records=1000 --count=10000 --quiet)
 	[ ! -e nb ]
 }
 
-@test "a group may have its own" {
+@test "a group may have its own --latency" {
 	mininb 0 "${RUN[@]}" --run.latency=sampled:3
 	mininb 2 "${RUN[@]}" --run.latency=sampled:3 --rate=1k
 	contains "$stderr" '[run]: latency: must be each with a rate'

@@ -31,17 +31,17 @@ holds_all()
 	done
 }
 
-@test "a database half made does not stop the next put" {
+@test "an incomplete database does not stop the next put" {
 	needs_engine tkrzw
 	mininb 0 keys -c 10
 	file=tkrzw.tkh
 	mkdir -p nb/tkrzw
 	head -c 4096 /dev/zero >nb/tkrzw/tkrzw.tkh.made
-	put_some 0 --force # the directory was not made by mininb
+	put_some 0 --force # mininb did not create the directory
 	holds_all --verify-rate=1
 }
 
-@test "a level is refused where Tkrzw does not keep it" {
+@test "a level is rejected with options for which Tkrzw does not guarantee it" {
 	needs_engine tkrzw
 	mininb 0 keys -c 10
 	put_some 1 --durability=process
@@ -52,7 +52,7 @@ holds_all()
 	contains "$stderr" 'durability=commit needs appending'
 }
 
-@test "a level is refused where a kill may leave a page in part" {
+@test "a level is rejected with pages of Berkeley DB that a kill may write in part" {
 	needs_engine berkeleydb
 	mininb 0 keys -c 10
 	mininb 1 put --driver=berkeleydb -c 10 --durability=process -o page_size=8KiB
@@ -71,7 +71,7 @@ holds_all()
 	mininb 1 put --driver=kyotocabinet -c 10 -o type=forest -o compress=zlib
 }
 
-@test "WiredTiger makes a database anew if a crash interrupted the first time" {
+@test "WiredTiger recreates a database if a crash interrupted its creation" {
 	needs_engine wiredtiger
 	mininb 0 keys -c 10
 	mkdir -p nb/wiredtiger

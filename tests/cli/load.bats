@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The loading of a workload, and its records, which equal those of a published trace.
+# The action load. Its records equal those of a published trace.
 # shellcheck disable=SC2154,SC2016
 load helper
 
-@test "a loading inserts each record, and says how" {
+@test "load inserts each record and reports it" {
 	mininb 0 load -w ycsb-a -d memory
 	equals "$stderr" ''
 	equals "$(line_of Action)" load
@@ -17,7 +17,7 @@ load helper
 	contains "$output" $'\nGauge             : records 1000\n'
 }
 
-@test "no workload is needed to load records" {
+@test "load needs no workload" {
 	mininb 0 load -d memory --records=300 --value-size=10
 	equals "$(ops_of insert)" 300
 	equals "$(line_of Keys)" 'raw, hashed, 16 bytes'
@@ -26,7 +26,7 @@ load helper
 		load -d memory --records=300 --key-size=1
 }
 
-@test "options of the loading's threads" {
+@test "load accepts options for its threads" {
 	mininb 0 load -w ycsb-a -d memory -t 3
 	contains "$output" $'\n3 threads, closed loop, 1000 operations in '
 	matches "$(line_of 'Ops/s by thread')" '^[0-9]+ [0-9]+ [0-9]+$'
@@ -37,7 +37,7 @@ load helper
 	matches "$output" $'\n +response +[0-9]'
 }
 
-@test "several engines need new data" {
+@test "load of several engines needs new data" {
 	needs_leveldb
 	mininb 0 load -w ycsb-a -d leveldb
 	refuses './nb/leveldb contains data, and several engines are compared on new data' \
@@ -46,11 +46,11 @@ load helper
 	matches "$output" $'\n'"leveldb .* done"$'\n'"memory .* done"
 }
 
-@test "the order of the bytes of a published key" {
+@test "convert writes keys in either byte order" {
 	mininb 0 convert --from=workload:fptree-220w --phase=load --to=one.u64 \
 		--to-format=u64 --records=1
 	equals "$(od -An -tx1 one.u64 | tr -d ' \n')" 3bc6e5d7cd073857
-	# the replayed key is either these bytes or those
+	# mininb replays the key in one of the two byte orders
 	printf 'INSERT usertable user6284781860667377211 [ field0=xxxxxxxxxxxxxxxx ]\n' >one.log
 	mininb 0 convert --from=one.log --to=little.keys --to-format=keys --klen=8 \
 		--key-bytes=little
@@ -59,7 +59,7 @@ load helper
 	equals "$(od -An -tx1 big.keys | tr -d ' \n')" 573807cdd7e5c63b
 }
 
-@test "an interrupted loading is reported as partial" {
+@test "an interrupted load is reported as partial" {
 	needs_leveldb
 	start load -d leveldb --records=10M -v 1000
 	wait_until compgen -G 'nb/leveldb/*.ldb' >/dev/null

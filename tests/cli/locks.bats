@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# One mininb at a time uses a database.
+# Only one run at a time uses a database.
 # shellcheck disable=SC2154
 load helper
 
@@ -26,7 +26,7 @@ refused()
 	equals "$(wc -l <<<"$stderr")" 1
 }
 
-@test "a database in use is refused to others, and its data stays" {
+@test "a database in use is rejected, and its data stays" {
 	local name=keeper driver=$MININB_TEST_PLUGINS/keeper.so
 	mininb 0 keys -c 100
 	mininb 0 load -w ycsb-a -d "$driver" --records=100
@@ -44,7 +44,7 @@ refused()
 	mininb 0 run -w ycsb-c -d "$driver" --records=100 -c 1000 --verify-rate=1
 }
 
-@test "check, crash and vs work beside a run: their databases are their own" {
+@test "check, crash and vs work during a run, because they have their own databases" {
 	local driver=$MININB_TEST_PLUGINS/keeper.so
 	mininb 0 keys -c 100
 	mininb 0 load -w ycsb-a -d "$driver" --records=100
@@ -63,7 +63,7 @@ refused()
 	mininb 0 run -w ycsb-c -d "$driver" --records=100 -c 10
 }
 
-@test "processes of one run share its lock, and others are refused" {
+@test "the processes of one run share its lock, and other runs are rejected" {
 	needs_engine lmdb
 	local name=lmdb
 	mininb 0 load -w ycsb-a -d lmdb --records=100

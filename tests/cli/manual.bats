@@ -24,7 +24,7 @@ pages()
 	done
 }
 
-@test "the program leaves no mark in a page" {
+@test "the program expands all marks in the pages" {
 	sources
 	for page in mininb.1.scd mininb-workload.5.scd; do
 		run grep -n '@[a-z-]*@' "$page"
@@ -32,8 +32,8 @@ pages()
 	done
 }
 
-# The ignored message is about scdoc itself: it writes a paragraph after each heading.
-@test "mandoc has nothing to say about the manual pages" {
+# scdoc causes the ignored message, because it writes a paragraph after each heading.
+@test "mandoc reports no problems in the manual pages" {
 	command -v mandoc >/dev/null || skip 'mandoc is not installed'
 	pages
 	for page in *.[157]; do
@@ -42,7 +42,7 @@ pages()
 	done
 }
 
-@test "man formats the pages without a warning, and to 80 columns" {
+@test "man formats the pages in 80 columns without a warning" {
 	command -v groff >/dev/null || skip 'groff is not installed'
 	pages
 	for page in *.[157]; do
@@ -61,7 +61,7 @@ pages()
 		"$BATS_TEST_DIRNAME/../../cli/message.h"; echo '128+n')" "$manual"
 }
 
-@test "the header and the manual have the rule for names that new-engine has" {
+@test "the header and the manual state new-engine's rule for names" {
 	sources
 	mininb 2 new-engine 1a
 	local rule=${stderr#*use } page
@@ -72,18 +72,18 @@ pages()
 	contains "${page//\\/}" "$rule"
 }
 
-@test "the page of engines has every field and every constant of engine.h" {
+@test "mininb-engine(7) lists every field and every constant of engine.h" {
 	sources
 	local check=$BATS_TEST_DIRNAME/engine_page.py header=$MININB_TEST_INCLUDE/mininb/engine.h
 	run -0 python3 "$check" "$header" mininb-engine.7.scd
 	equals "$output" ''
-	# a page that lacks some is reported
+	# the script reports missing names
 	grep -v 'NB_CAP_SYNTHETIC\|is_delete' mininb-engine.7.scd >less.scd
 	run -0 python3 "$check" "$header" less.scd
 	equals "$output" "NB_CAP_SYNTHETIC"$'\n'"is_delete"
 }
 
-@test "the page of workloads has every key and every value of one" {
+@test "mininb-workload(5) explains every key and every value" {
 	sources
 	local names page=mininb-workload.5.scd
 	"$MININB" --help | sed -n '/^The workload/,/^$/s/^ *--\([a-z-]*\)=.*/\1/p' |
@@ -112,7 +112,7 @@ pages()
 	contains "$output" '[readers]'
 	local small='--records=2000 --writers.duration=200ms --writers.warmup=0s
 		--check.count=20 --check.scan-length=10'
-	# shellcheck disable=SC2086 # several words
+	# shellcheck disable=SC2086
 	mininb 0 load -w sessions.ini -d memory $small
 	# shellcheck disable=SC2086
 	mininb 0 run -w sessions.ini -d memory $small
@@ -120,8 +120,8 @@ pages()
 	contains "$output" 'check: scan 100 %'
 }
 
-# The examples are those of the page, with other sizes and durations. A cold run needs a device. The
-# limits of --slo and gate depend on the machine (exit status 4).
+# The examples of the page, with smaller sizes and durations. --cold needs a disk. The machine
+# determines whether --slo and gate exit with 4.
 @test "the examples of sweeps, traces and comparisons work" {
 	needs_leveldb
 	needs_engine lmdb
@@ -140,7 +140,7 @@ pages()
 	}
 	(($(grep -c ^mininb examples) == 11))
 	set -e
-	# shellcheck disable=SC1091 # made above
+	# shellcheck disable=SC1091 # created above
 	source ./examples
 	lacks "$(<told)" usage
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The plugin mariadb with a server for this file, and with private servers.
+# The plugin mariadb with a server that the tests share, and with private servers.
 # shellcheck disable=SC2154,SC2030,SC2031,SC2016
 load helper
 
@@ -49,13 +49,12 @@ executed()
 	sql 'SHOW GLOBAL STATUS LIKE "Com_stmt_execute"' | cut -f2
 }
 
-# Run mininb with the server.
 on_server()
 {
 	mininb "$@" -d mariadb --servers="unix:$server/s"
 }
 
-@test "records that are put are found, in a table of their own; --fresh removes them" {
+@test "put records are found in a separate table; --fresh removes them" {
 	mininb 0 keys -c 500
 	on_server 0 put -c 500 --fresh
 	on_server 0 get -c 500 --verify-rate=1
@@ -68,7 +67,7 @@ on_server()
 	equals "$(sql 'SELECT COUNT(*) FROM mininb.records')" 10
 }
 
-@test "requests in flight, scans and lists of steps answer right" {
+@test "requests in flight, scans and lists of steps give correct answers" {
 	cat >job.ini <<-END
 		[workload]
 		records = 300
@@ -98,7 +97,7 @@ on_server()
 	on_server 0 run -w ycsb-b --set records=300 -c 3000 --depth=16 --verify-rate=1
 }
 
-@test "tables of a job become tables of the server and answer as bytes do" {
+@test "a job's tables become tables of the server with correct answers" {
 	"$MININB_TEST_SQL_TABLES" mariadb "unix:$server/s" 1 database=tables
 	"$MININB_TEST_SQL_TABLES" mariadb "unix:$server/s" 2 database=tables isolation=serializable
 	"$MININB_TEST_SQL_TABLES" mariadb "unix:$server/s" 3 database=tables isolation=read-committed
@@ -130,7 +129,7 @@ on_server()
 	contains "$(sql 'SHOW CREATE TABLE graph.objects')" '`value` varbinary(150)'
 }
 
-@test "an edge beside a unique one that a run has added contradicts it" {
+@test "an edge that contradicts a unique edge of a run is reported" {
 	sed -e '/"operations"/s/"weights".*/"weights": [0,1,0,0]}/' \
 		-e '/"write_operation_types"/s/"weights".*/"weights": [0,0,0,1,0,0]}/' \
 		-e '/"edge_types"/s/"weights".*/"weights": [1,0,0,0]}/' \
@@ -144,7 +143,7 @@ on_server()
 	contains "$stderr" '100 objects have an added edge that contradicts another one'
 }
 
-# The contract's own tests use the default isolation.
+# The contract tests of Meson use the default isolation.
 @test "the contract holds at the other isolations" {
 	local isolation
 	for isolation in read-committed serializable; do
@@ -153,7 +152,7 @@ on_server()
 	done
 }
 
-@test "a private server is made, started and stopped, and keeps the records" {
+@test "a private server is created, started and stopped, and keeps the records" {
 	mininb 0 keys -c 100
 	mininb 0 put -d mariadb -c 100
 	mininb 0 get -d mariadb -c 100 --verify-rate=1 --durability=process
@@ -180,7 +179,7 @@ on_server()
 		--verify-rate=1
 }
 
-@test "a database of others is refused and left alone" {
+@test "a database of another program is rejected and not changed" {
 	mininb 0 keys -c 10
 	sql 'CREATE DATABASE theirs; CREATE TABLE theirs.t(a INT); INSERT INTO theirs.t VALUES(7)'
 	on_server 1 put -c 10 --fresh -o database=theirs
@@ -197,7 +196,7 @@ on_server()
 	equals "$(sql 'SELECT a FROM ours.t')" 7
 }
 
-@test "a server that promises less than the level is refused" {
+@test "a server with settings below the level is rejected" {
 	mininb 0 keys -c 10
 	on_server 1 put -c 10 --durability=commit
 	contains "$stderr" 'innodb_flush_log_at_trx_commit is not 1, as it must be for commit'
@@ -220,7 +219,7 @@ on_server()
 	lacks "$(cat a.json)" secret
 }
 
-@test "a longer key than the table's is refused, until it is made anew" {
+@test "a key longer than the table's column is rejected until --fresh" {
 	mininb 0 keys -c 10
 	on_server 0 put -c 10 --fresh
 	mininb 0 keys -k 300 -c 10 -i long.bin

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154 # output and stderr are set by run
-# The command lines of Masstree's tools and what they print, and its tests on several engines.
+# The command lines and the output of Masstree's tools, and its tests on several engines.
 load helper
 
 setup()
@@ -18,14 +18,14 @@ teardown()
 	[[ -z $server ]] || kill -KILL "$server" 2>/dev/null || true
 }
 
-# Numbers are N, this host is HOST, and the engine is the table mb, or m.
+# Print the text with N for numbers, HOST for this host, and the table mb or m for the engine.
 shape()
 {
 	sed -E "s/\"$(uname -n)/\"HOST/; s/memory/mb/g; s,^(N|[0-9]+\/[0-9]+) rw1\/mb,\1 rw1/m,
 		s/[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?/N/g; s/rwN/rw1/g; s/lt N/lt 1/g"
 }
 
-@test "mttest prints what Masstree's does, and keeps a notebook" {
+@test "mttest prints the lines of Masstree's mttest and writes a notebook" {
 	"$tools/mttest" -j2 -b notebook.json -d 0.2 rw1 >text
 	shape <text >got
 	shape >wanted <<-'END'
@@ -65,7 +65,7 @@ shape()
 	equals "$(jq -c '[.data[][] | keys_unsorted]' notebook.json)" "$(jq -nc '
 		[range(2) | ["table", "test", "trial", "thread", "puts", "puts_per_sec", "gets",
 		"gets_per_sec", "ops", "ops_per_sec"]]')"
-	# all of both phases, and the rate of both is that of their times together
+	# ops are those of both phases, and their rate is over the time of both
 	equals "$(jq -c '.data[] | [.[] | (.puts / .puts_per_sec + .gets / .gets_per_sec) *
 		.ops_per_sec / .ops | . > 0.999 and . < 1.001]' notebook.json)" '[true,true]'
 	equals "$(jq -c '.data[] | (map(.puts) | add) == (map(.gets) | add)' notebook.json)" true
@@ -86,7 +86,7 @@ shape()
 	fi
 }
 
-# Wait until the server has printed where it is; sets port.
+# Wait until the server has printed its address. Set $port.
 await_server()
 {
 	until port=$(sed -n 's/^mininb: ready: .* at 127.0.0.1:\([0-9]*\),.*/\1/p' "$1") && [ -n "$port" ]; do
@@ -95,7 +95,7 @@ await_server()
 	done
 }
 
-@test "mtclient prints what Masstree's does, of the server mtd" {
+@test "mtclient prints the lines of Masstree's mtclient, with the server mtd" {
 	"$tools/mtd" -n -j2 --port=0 >server.txt 2>&1 3>&- &
 	server=$!
 	await_server server.txt
@@ -125,7 +125,7 @@ await_server()
 	contains "$(cat server.txt)" 'Served for'
 }
 
-@test "serve names the directories of logs and checkpoints, and what it has recovered" {
+@test "serve prints the directories of logs and checkpoints and the recovered records" {
 	mkdir A B C
 	for start in 1 2; do
 		"$MININB" serve --driver=masstree --log-dirs=A,B --checkpoint-dirs=C --threads=2 --allow-reset \
@@ -159,7 +159,7 @@ await_server()
 	done
 }
 
-@test "vs compares variants of one engine on a test that loads nothing" {
+@test "vs compares variants of one engine on a test without a load" {
 	mininb 0 vs --driver=memory,memory --workload=rw1 --puts.duration=0s --puts.count=500 \
 		--threads=1 --runs=2 --output=vs.json
 	equals "$(jq -c '[.results[] | [.name, .action]] | unique' vs.json)" \
@@ -171,7 +171,7 @@ await_server()
 	COUNT=300 RUNS=2 "$tools/factor" analysis >text 2>said
 	equals "$(awk '{ print $1 }' text | tr '\n' ' ')" \
 		'variant Base +allocator +hugepages +compare +prefetch +permutation '
-	# the first variant has none of the factors, the third the first two, and the last one all
+	# the first variant has no factors, the third has two, and the last has all
 	for variant in '1 malloc no bytes no no' '3 pool yes bytes no no' '6 pool yes integer yes yes'; do
 		equals "$(jq -r --arg name "masstree#${variant%% *}" '[.results[] | select(.name == $name)
 			| [.engine.options[] | {(.name): .value}] | add

@@ -27,7 +27,7 @@ names()
 	find "$1" -name '*.json' -printf '%f\n' | sort
 }
 
-@test "each combination has a result, and the table has the best of each column" {
+@test "each combination has a result, and the table marks the best of each column" {
 	plan 2 'threads = 1, 2'
 	mininb 0 matrix plan.ini --results=r --quiet
 	equals "$stderr" ''
@@ -45,7 +45,7 @@ names()
 	contains "$output" 'run threads=2'
 }
 
-@test "the same command runs nothing again, and a larger plan only what is new" {
+@test "a repeated command runs nothing, and a larger plan only the new combinations" {
 	plan 1
 	mininb 0 matrix plan.ini --results=r --quiet
 	local printed=$output before
@@ -64,7 +64,7 @@ names()
 	equals "$(files r | grep -cFx "$before")" 2
 }
 
-@test "a changed setting makes other runs, and its default does not" {
+@test "a changed setting needs new runs, but an explicit default does not" {
 	plan 1
 	mininb 0 matrix plan.ini --results=r --dry-run
 	local before
@@ -72,7 +72,7 @@ names()
 	mininb 0 matrix plan.ini --results=r --dry-run --threads=1
 	equals "$(awk '{ print $3 }' <<<"$output" | sort)" "$before"
 	mininb 0 matrix plan.ini --results=r --dry-run --threads=2
-	equals "$(awk '{ print $3 }' <<<"$output" | sort | grep -cFx "$before")" 1 # the last line
+	equals "$(awk '{ print $3 }' <<<"$output" | sort | grep -cFx "$before")" 1 # the summary
 }
 
 @test "an option of one engine does not multiply the others" {
@@ -86,7 +86,7 @@ names()
 	contains "$output" 'leveldb block_size=16KiB, repetition 1'
 }
 
-# The digests of the keys of each put and get in $1.
+# The stream digests of the results in $1, sorted.
 digests()
 {
 	local file
@@ -95,14 +95,14 @@ digests()
 	done | sort
 }
 
-@test "--shuffle gets the keys in another order, and --keep leaves the databases" {
+@test "--shuffle gets the keys in another order, and --keep keeps the databases" {
 	printf '%s\n' '[matrix]' "driver = memory, $(plugin keeper)" '[options]' 'count = 100' \
 		>plan.ini
 	mininb 0 matrix plan.ini --results=plain --quiet
 	mininb 0 matrix plan.ini --results=r --shuffle --keep
 	has_lines "$(digests r)" 4
 	has_lines "$(digests r | uniq)" 2
-	has_lines "$(sort -u <(digests plain) <(digests r))" 3 # they put the same
+	has_lines "$(sort -u <(digests plain) <(digests r))" 3 # both put the keys in one order
 	matches "$stderr" 'keeper: kept in ./nb/matrix-[^/]+/vs-'
 	mininb 0 matrix plan.ini --results=r --shuffle --keep
 	has_lines "$(find nb -name shuffled.bin)" 2
@@ -115,14 +115,14 @@ digests()
 	contains "$stderr" '--shuffle is for put and get of keys'
 }
 
-@test "a warning of a run that succeeds is shown" {
+@test "the warnings of a successful run are printed" {
 	printf '%s\n' '[matrix]' "driver = $(plugin faulty)" '[options]' 'count = 100' \
 		'option = how=log' 'option = number=50' >plan.ini
 	mininb 0 matrix plan.ini --results=r --quiet
 	contains "$stderr" '  mininb: warning: repeated 999 times: the same text'
 }
 
-@test "a damaged, foreign or missing file is not done" {
+@test "a run with a damaged, foreign or missing result is repeated" {
 	plan 1
 	mininb 0 matrix plan.ini --results=r --quiet
 	local all one other
@@ -141,7 +141,7 @@ digests()
 	[[ $(value_of "r/$one" results.0.name) != "$(value_of "r/$other" results.0.name)" ]]
 }
 
-@test "a failure is kept with its reason and repeated only if that is asked for" {
+@test "a failure is kept with its reason and repeated only on request" {
 	printf '%s\n' '[matrix]' "driver = $(plugin crashes), memory" '[options]' \
 		'read = 100' 'records = 10' 'count = 10' >plan.ini
 	mininb 1 matrix plan.ini --results=r
@@ -156,7 +156,7 @@ digests()
 	equals "$(files r | grep -cFx "$before")" 1
 }
 
-@test "killed at any moment, it ends with the same results" {
+@test "a matrix killed at any moment ends with the same results" {
 	plan 2
 	mininb 0 matrix plan.ini --results=alone --quiet
 	local seen='' now
@@ -178,7 +178,7 @@ digests()
 		$'index.html\nlock\ntable.txt'
 }
 
-@test "an interruption says that the same command continues" {
+@test "an interrupted matrix prints that the same command continues" {
 	printf '%s\n' '[matrix]' 'driver = memory' '[options]' 'read = 100' 'records = 10' \
 		'duration = 60s' >plan.ini
 	start matrix plan.ini --results=r
@@ -188,7 +188,7 @@ digests()
 	equals "$(names r)" ''
 }
 
-@test "two at once on one directory are refused" {
+@test "a second matrix on the same directory is rejected" {
 	plan 1
 	mkdir r
 	exec 7>r/lock

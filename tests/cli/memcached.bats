@@ -58,7 +58,7 @@ items()
 	ask "$1" 'stats\r\n' | sed -n 's/^STAT curr_items \([0-9]*\).*/\1/p'
 }
 
-@test "records of a run are found and right, alone and with requests in flight" {
+@test "records of a run are found and correct, with and without requests in flight" {
 	local depth
 	serve a
 	for depth in 1 16; do
@@ -71,7 +71,7 @@ items()
 	contains "$output" ' 0 wrong'
 }
 
-@test "several servers share the keys, by halves or as libmemcached does" {
+@test "several servers share the keys, with and without ketama" {
 	local option
 	serve a
 	serve b
@@ -90,10 +90,10 @@ items()
 	rm -r nb
 	mininb 0 run -d memcached -w ycsb-b --records=2000 --duration=300ms --depth=16 -o ketama=yes --set target.count=2
 	contains "$output" ' 0 wrong'
-	lacks "$output" ' 1000 operations in ' # the workload's own count
+	lacks "$output" ' 1000 operations in ' # the count of the workload file
 }
 
-@test "items that mininb did not put are refused and left alone" {
+@test "a server with items of another program is rejected, and the items stay" {
 	serve a
 	mininb 0 keys -c 10
 	ask a 'set theirs 0 0 1\r\n1\r\n'
@@ -107,7 +107,7 @@ items()
 	lacks "$(ask a 'get theirs\r\n')" VALUE
 }
 
-@test "a run during which the server evicts items says so" {
+@test "a run reports that the server evicted items" {
 	serve a -m 4
 	mininb 0 keys -c 20000
 	mininb 3 put "${at[@]}" -c 20000 -v 1000 --depth=16
@@ -115,7 +115,7 @@ items()
 	contains "$stderr" 'so reads have missed records; give it more memory'
 }
 
-@test "values that the server cannot keep are refused before anything is written" {
+@test "values too large for the server are rejected before anything is written" {
 	serve a -I 512k
 	mininb 0 keys -c 10
 	mininb 1 put "${at[@]}" -c 10 -v 512KiB
@@ -123,7 +123,7 @@ items()
 	mininb 0 put "${at[@]}" -c 10 -v 523776
 }
 
-@test "runs on servers with other settings are compared with a warning" {
+@test "compare reports different settings of servers" {
 	local name
 	local -A megabytes=([a]=64 [b]=128)
 	for name in a b; do
@@ -143,7 +143,7 @@ items()
 	lacks "$output" 'of servers'
 }
 
-@test "a server without CAS numbers, and one that is not memcached, are refused" {
+@test "a server without CAS numbers and a closed port are rejected" {
 	serve a -C
 	mininb 0 keys -c 10
 	mininb 1 put "${at[@]}" -c 10

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-# A sanitizer keeps freed memory, which would count.
+# A sanitizer keeps freed memory, which counts against the limit.
 needs_group()
 {
 	needs_no_sanitizer
@@ -27,7 +27,7 @@ member()
 	value_of r.json "results.0.measured.memory.$1"
 }
 
-@test "without a control group mininb says what to do, before the load" {
+@test "without permission for a control group, load prints a suggestion before it starts" {
 	((EUID == 0)) || skip 'is not root'
 	command -v setpriv >/dev/null || skip 'setpriv is not installed'
 	chmod 777 .
@@ -38,7 +38,7 @@ member()
 	[[ ! -e nb ]]
 }
 
-@test "without control groups of memory mininb says what to do" {
+@test "without memory control groups, load prints a suggestion" {
 	((EUID == 0)) || skip 'is not root'
 	unshare --mount sh -c 'mount -t tmpfs none /sys/fs/cgroup' || skip 'cannot hide /sys/fs/cgroup'
 	run -1 --separate-stderr unshare --mount sh -c 'mount -t tmpfs none /sys/fs/cgroup
@@ -47,8 +47,8 @@ member()
 	[[ ! -e nb ]]
 }
 
-# As delegated by an administrator: the user owns the cgroup of the user's processes.
-@test "a user with a delegated group of version 1 sets a limit in it" {
+# An administrator delegates a cgroup by making the user its owner.
+@test "a user with a delegated version 1 control group can set a limit" {
 	needs_no_sanitizer
 	((EUID == 0)) || skip 'is not root'
 	command -v setpriv >/dev/null || skip 'setpriv is not installed'
@@ -63,7 +63,7 @@ member()
 	run -0 --separate-stderr sh -c 'echo $$ >"$0/cgroup.procs"
 		exec setpriv --reuid=65534 --clear-groups "$@"' "$group" \
 		"$MININB" run -d null --records=100 --read=100 --count=100 --memory=16MiB --quiet
-	for _ in {1..100}; do # the last process may be on its way out
+	for _ in {1..100}; do # the last process may still be exiting
 		rmdir "$group" 2>/dev/null && break
 		sleep 0.1
 	done
@@ -71,7 +71,7 @@ member()
 	contains "$output" 'Memory limit      : 16MiB, and '
 }
 
-@test "the peak is at most the limit and the share of mininb, which is stated" {
+@test "the peak is at most the limit plus the reported share of mininb" {
 	needs_group
 	needs_disk
 	needs_leveldb
@@ -87,7 +87,7 @@ member()
 	contains "$output" memory_peak_bytes
 }
 
-@test "files that were cached before are evicted and charged again" {
+@test "files cached before the run are evicted and charged again" {
 	needs_group
 	needs_disk
 	needs_leveldb
@@ -98,7 +98,7 @@ member()
 	(($(member file_bytes) > 4 << 20))
 }
 
-@test "an engine that the limit kills is reported as that" {
+@test "the report states that the limit killed the engine" {
 	needs_group
 	mininb 1 load -d memory --records=200000 --vlen=1000 --memory=16MiB --output=r.json
 	contains "$stderr" 'memory: the kernel killed the engine during '
@@ -106,7 +106,7 @@ member()
 	contains "$(value_of r.json results.0.end)" 'the kernel killed the engine'
 }
 
-@test "a server that the limit kills is reported with the phase in which it was killed" {
+@test "the report states in which phase the limit killed the server" {
 	needs_group
 	needs_engine net
 	mininb 1 load -d net -o engine=memory --records=200000 --vlen=1000 --depth=64 \
@@ -116,7 +116,7 @@ member()
 	matches "$(value_of r.json results.0.end)" 'the kernel killed the (server|engine) during load'
 }
 
-@test "what the null engine needs is mininb's share" {
+@test "mininb's share equals the peak of a run on null" {
 	needs_group
 	mininb 0 run -d null --records=1000 --read=50 --update=50 --count=100000 --threads=2 \
 		--memory=64MiB --output=r.json --quiet
@@ -131,7 +131,7 @@ member()
 	needs_group
 	mininb 0 run -d memory -w taobench-o --edges=100 --duration=0s --warmup=0 --count=100 \
 		--memory=64MiB --output=r.json --quiet
-	(($(member harness_bytes) > 0)) # null has no ordered scans, which such a job needs
+	(($(member harness_bytes) > 0)) # measured although null lacks the job's ordered scans
 	mininb 0 run -d null --records=10 --read=100 --count=100 --memory=64MiB --output=r.json
 	mininb 0 run -d null --records=10 --read=100 --count=100 --memory=32MiB --output=s.json
 	mininb 2 compare r.json s.json

@@ -45,15 +45,15 @@ as_one_process()
 	contains "$output" 'by clocks that were compared to within'
 }
 
-@test "two ranks of Open MPI are one process with as many threads" {
+@test "two ranks of Open MPI execute the operations of one process with as many threads" {
 	as_one_process 4 openmpi
 }
 
-@test "four ranks of MPICH are one process with as many threads" {
+@test "four ranks of MPICH execute the operations of one process with as many threads" {
 	as_one_process 8 mpich
 }
 
-@test "ranks begin at one moment, and due times count from it" {
+@test "ranks begin at the same time, and due times start there" {
 	launcher mpich 2
 	# shellcheck disable=SC2086
 	run -0 --separate-stderr timeout -k 5 240 "${mpirun[@]}" "$MININB" run -d memory \
@@ -120,11 +120,11 @@ loses_an_engine()
 	contains "$(value_of r.json results.0.generators.1.end)" 'killed by SIGKILL'
 }
 
-@test "an engine that dies ends the run of all ranks, by name, with Open MPI" {
+@test "a dead engine ends the run of all ranks and is named, with Open MPI" {
 	loses_an_engine openmpi
 }
 
-@test "an engine that dies ends the run of all ranks, by name, with MPICH" {
+@test "a dead engine ends the run of all ranks and is named, with MPICH" {
 	loses_an_engine mpich
 }
 
@@ -141,7 +141,7 @@ loses_an_engine()
 	ends_partial '^unfinished: '
 }
 
-@test "an MPI with another number of ranks than the launcher says is refused" {
+@test "an MPI that disagrees with the launcher on the number of ranks is rejected" {
 	local mpi prefix
 	for mpi in openmpi mpich; do
 		[[ -e $(dirname "$MININB")/../lib/mininb-$mpi.so ]] || continue
@@ -154,7 +154,7 @@ loses_an_engine()
 	done
 }
 
-@test "ranks refuse options of one process, and --shard makes each one its own" {
+@test "ranks reject options of one process, and --shard makes each rank independent" {
 	export PMI_RANK=0 PMI_SIZE=2
 	# shellcheck disable=SC2086
 	refuses '--procs cannot be used under mpirun: start more ranks' run -d memory $job --procs=2
@@ -167,7 +167,7 @@ loses_an_engine()
 }
 
 # The script compares the digests itself. It has its own network namespace, as each rank has.
-@test "ranks in network namespaces are one process, with a Redis Cluster and with serve" {
+@test "ranks in network namespaces match one process, with a Redis Cluster and with serve" {
 	((EUID == 0)) || skip 'needs root, for network namespaces'
 	for tool in ip unshare mpirun.mpich redis-server redis-cli jq; do
 		command -v "$tool" >/dev/null || skip "$tool is not installed"

@@ -23,7 +23,7 @@ compile()
 	done
 }
 
-@test "it compiles without a warning, works and is right" {
+@test "the new engine compiles without a warning and passes check" {
 	mininb 0 new-engine foo
 	compile foo
 	mininb 0 engines -d ./foo/foo.so
@@ -43,7 +43,7 @@ compile()
 	contains "$output" "File: $PWD/foo/foo.so"
 }
 
-@test "any name makes a plugin of that name" {
+@test "any valid name makes a plugin with that name" {
 	for name in a-b-c x_ int get "$(printf 'n%.0s' {1..64})"; do
 		mininb 0 new-engine "$name"
 		compile "$name"
@@ -57,13 +57,13 @@ compile()
 	contains "$(<a-b-c/README.md)" '--driver=./build/a-b-c.so'
 }
 
-@test "a name that an engine has is warned of" {
+@test "the name of an existing engine causes a warning" {
 	mininb 0 new-engine memory
 	contains "$stderr" "warning: an engine 'memory' already exists (built in)"
 	[[ -f memory/memory.c ]]
 }
 
-@test "no name, or one too many" {
+@test "a missing name and a second name are rejected" {
 	refuses 'new-engine: NAME is missing (mininb new-engine NAME)' new-engine
 	refuses 'new-engine: NAME is missing (mininb new-engine NAME)' --action=new-engine
 	refuses "unexpected argument 'b'; the action is 'new-engine'" new-engine a b
@@ -74,7 +74,7 @@ compile()
 	contains "$output" 'new-engine NAME'
 }
 
-@test "a name that no driver can have is refused" {
+@test "an invalid name of a driver is rejected" {
 	for name in '' ' ' . .. / ./a a/b /tmp/a A fooBar 1a 9 _a -a a.b a.so 'a b' 'a;b' $'a\nb' \
 		$'\303\244' "$(printf 'n%.0s' {1..65})"; do
 		refuses "new-engine: '" new-engine -- "$name"
@@ -83,7 +83,7 @@ compile()
 	equals "$(ls -A)" ''
 }
 
-@test "a name that Meson keeps for itself is refused" {
+@test "a name reserved by Meson is rejected" {
 	for name in test install clean all meson-a; do
 		refuses "new-engine: '$name' is reserved by Meson" new-engine "$name"
 	done
@@ -109,7 +109,7 @@ compile()
 	[[ -L link && ! -e nowhere ]]
 }
 
-@test "a place that may not be written, or is gone" {
+@test "an unwritable or missing directory is reported" {
 	mkdir locked
 	chmod 555 locked
 	cd locked
@@ -123,8 +123,8 @@ compile()
 	contains "$stderr" 'cannot make foo: No such file'
 }
 
-# With one more page each time, so that each file is once the one that does not fit.
-@test "no space left: nothing stays behind" {
+# Each round has one more page of space, so each of the three files fails once.
+@test "a full disk leaves no files" {
 	needs_small_room
 	local pages failed=''
 	for ((pages = 1; pages < 100; pages++)); do

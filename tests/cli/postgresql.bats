@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The plugin postgresql with a server for this file, and with private ones.
+# The plugin postgresql with a server that the tests share, and with private servers.
 # shellcheck disable=SC2154,SC2030,SC2031
 load helper
 
-# The server rejects root. So with root, everything belongs to nobody, in a directory that all may
-# enter.
+# The server does not run as root. If root runs the tests, it runs as nobody, in a directory that
+# all users may enter.
 setup_file()
 {
 	local programs
@@ -81,7 +81,7 @@ on_server()
 	mininb "$@" -d postgresql --servers="$address"
 }
 
-@test "records that are put are found, in a table of their own; --fresh removes them" {
+@test "put records are found in a separate table; --fresh removes them" {
 	mininb 0 keys -c 500
 	on_server 0 put -c 500 --fresh
 	on_server 0 get -c 500 --verify-rate=1
@@ -105,7 +105,7 @@ on_server()
 	equals "$(pgrep -fc "$PWD/nb")" 0
 }
 
-@test "requests in flight, scans, lists of steps and transactions answer right at each isolation" {
+@test "all kinds of requests give correct answers at each isolation" {
 	cat >job.ini <<-END
 		[workload]
 		records = 300
@@ -149,7 +149,7 @@ on_server()
 	done
 }
 
-@test "tables of a job become tables of the server and answer as bytes do" {
+@test "a job's tables become tables of the server with correct answers" {
 	local at=unix:$server/.s.PGSQL.5432
 	"$MININB_TEST_SQL_TABLES" postgresql "$at" 1
 	"$MININB_TEST_SQL_TABLES" postgresql "$at" 2 isolation=repeatable-read commit=submit
@@ -165,7 +165,7 @@ written()
 	sql "SELECT pg_current_xact_id()"
 }
 
-@test "each write is a transaction, unless those sent together are one" {
+@test "each write is a transaction, unless -o selects one for all requests in flight" {
 	local before after
 	on_server 0 load -w ycsb-a --set records=10 --fresh
 	mininb 0 keys -c 640
@@ -180,8 +180,8 @@ written()
 	equals "$(sql 'SELECT count(*) FROM mininb.records')" 640
 }
 
-# The contract's own tests use the default isolation.
-@test "the contract holds at the other isolations, and where requests are one transaction" {
+# The contract tests of Meson use the default isolation.
+@test "the contract holds at the other isolations, and with one transaction for all requests" {
 	local isolation
 	for isolation in read-committed serializable; do
 		on_server 0 check --hang-after=5m --only=request,execute,transaction -o isolation=$isolation
@@ -192,13 +192,13 @@ written()
 	contains "$output" ' 0 broken'
 }
 
-# The number of lock timeouts in the server's log, because other tests may have caused some.
+# The number of lock timeouts in the server's log, which other tests may also cause.
 lock_timeouts()
 {
 	grep -c 'due to lock timeout' "$BATS_FILE_TMPDIR/log" || true
 }
 
-@test "a write that waits too long for a lock is a conflict, and is tried again" {
+@test "a write that waits too long for a lock is a conflict and is repeated" {
 	local writer before
 	before=$(lock_timeouts)
 	on_server 0 load -w ycsb-a --set records=1 --fresh
@@ -218,7 +218,7 @@ lock_timeouts()
 	contains "$(cat out)" 'Conflicts  '
 }
 
-@test "a schema that mininb has not made is refused and left alone" {
+@test "a schema of another program is rejected and not changed" {
 	mininb 0 keys -c 10
 	sql 'CREATE DATABASE theirs'
 	psql -q -h "$server" -U mininb theirs -c \
@@ -228,7 +228,7 @@ lock_timeouts()
 	equals "$(psql -qtA -h "$server" -U mininb theirs -c 'SELECT * FROM mininb.records')" 7
 }
 
-@test "a table with other columns is refused until --fresh" {
+@test "a table with other columns is rejected until --fresh" {
 	mininb 0 keys -c 10
 	on_server 0 put -c 10 --fresh
 	sql 'ALTER TABLE mininb.records ADD more int; CREATE TABLE mininb.other(a int)'
@@ -238,7 +238,7 @@ lock_timeouts()
 	sql 'DROP TABLE mininb.other'
 }
 
-@test "a server that promises less than the level is refused" {
+@test "a server with settings below the level is rejected" {
 	mininb 0 keys -c 10
 	on_server 1 put -c 10 --durability=commit
 	contains "$stderr" 'fsync is off; set it to on'

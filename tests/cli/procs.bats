@@ -25,14 +25,14 @@ run_procs()
 	matches "$(line_of Verified)" '^[0-9]+ records: 0 wrong$'
 	matches "$(line_of 'Read back')" \
 		'^[1-9][0-9]* of these records, after the database was closed and opened again$'
-	# the CPU and memory use of each process is unknown, and not invented
+	# mininb does not know the CPU and memory use of several processes
 	equals "$(line_of 'CPU time')" 'not known of several processes'
 	equals "$(line_of Memory)" 'not known of several processes'
 	equals "$(line_of Counters)" 'not known of several processes'
 	lacks "$output" 'Gauge '
 }
 
-@test "operations are the same as of one process, with threads and a rate too" {
+@test "processes execute the operations of one process, also with threads and a rate" {
 	load_lmdb
 	run_procs 0 --procs=1
 	local first
@@ -45,14 +45,14 @@ run_procs()
 	matches "$(line_of 'Ops/s by thread')" '^[0-9]+ [0-9]+ [0-9]+ [0-9]+$'
 }
 
-@test "wrong data that a process reads is reported" {
+@test "wrong data that any process reads is reported" {
 	load_lmdb
 	mininb 3 run -w readrandom --records=500 -d lmdb --procs=2
 	contains "$stderr" 'missing 500; the first are listed in the report'
 	matches "$(line_of Wrong)" ': missing$'
 }
 
-@test "an engine for one process at a time is refused" {
+@test "an engine for one process at a time is rejected" {
 	mininb 1 run -w ycsb-a -d memory --procs=2
 	equals "$stderr" 'mininb: procs: memory lets one process at a time have a database open'
 	refuses '--procs: 257 is too large; allowed: 1 to 256' run -w ycsb-a -d memory --procs=257
@@ -78,7 +78,7 @@ are_gone()
 	[[ ! -d /proc/${children[0]} && ! -d /proc/${children[1]} ]]
 }
 
-@test "an interrupt ends all of them" {
+@test "an interrupt ends all processes" {
 	load_lmdb
 	start_two
 	stop INT
@@ -86,10 +86,10 @@ are_gone()
 	are_gone
 }
 
-@test "a process that is killed is reported, and ends the others" {
+@test "a killed process is reported, and ends the others" {
 	load_lmdb
 	touch begun
-	# at level `process`, LMDB writes with system calls, so the time of the file shows activity
+	# at level process, LMDB writes with system calls, which change the time of the file
 	start_two --durability=process
 	# a process that is killed before its first operation leaves no report
 	wait_until test nb/lmdb/data.mdb -nt begun
