@@ -22,7 +22,7 @@ holds_all()
 
 has_records_open()
 {
-	# shellcheck disable=SC2010 # names of descriptors
+	# shellcheck disable=SC2010 # /proc has no unusual file names
 	ls -l "/proc/$1/fd" 2>/dev/null | grep -q 'berkeleydb/records\.db$'
 }
 
@@ -35,14 +35,14 @@ children_have_records_open()
 	((count == $2))
 }
 
-# Start a run that does not end by itself: $pid, out, err.
+# Start a run that does not end by itself.
 begin_endless()
 {
 	start run --driver=berkeleydb -w ycsb-a --records=2000 --duration=1h "$@"
 	[[ -e /proc/$pid/task/$pid/children ]] || skip 'this kernel does not list children'
 }
 
-@test "several processes run on one database, which is private again afterwards" {
+@test "several processes share a database, which is private again afterwards" {
 	needs_engine berkeleydb
 	bdb 0 load
 	bdb 0 run --procs=3 --threads=2 --count=20000 -o shared=yes
@@ -50,7 +50,7 @@ begin_endless()
 	matches "$output" '6 threads, closed loop, 20000 operations'
 	matches "$output" 'Verified +: [1-9][0-9]* records: 0 wrong'
 	equals "$stderr" ''
-	# the last process has removed the files that only sharing needs
+	# the last process removes the files that only a shared environment needs
 	equals "$(compgen -G 'nb/berkeleydb/__db.*' || true)" ''
 	holds_all
 	bdb 0 run --threads=2 --count=20000
@@ -61,14 +61,14 @@ begin_endless()
 	holds_all --procs=3 -o shared=yes
 }
 
-@test "a hash is shared as well, and so are snapshots" {
+@test "processes also share a hash, and snapshots" {
 	needs_engine berkeleydb
 	bdb 0 load -o type=hash -o shared=yes
 	bdb 0 run --procs=2 --count=10000 -o type=hash -o shared=yes -o snapshot=yes
 	holds_all -o type=hash
 }
 
-@test "a database that cannot be shared is refused, with the option that allows it" {
+@test "a database that is not shared is rejected, and the message names the option" {
 	needs_engine berkeleydb
 	bdb 0 load
 	bdb 1 run --procs=2
@@ -93,7 +93,7 @@ by_another_path()
 	bdb "$@" --path=beside --force
 }
 
-@test "a private environment is alone, on whichever side" {
+@test "a private environment excludes every other process" {
 	needs_engine berkeleydb
 	bdb 0 load
 	begin_endless --procs=2 -o shared=yes
@@ -102,7 +102,7 @@ by_another_path()
 	contains "$stderr" "nb/berkeleydb: is in use by process $pid ("
 	by_another_path 1 run --count=10
 	contains "$stderr" 'it is open already, here or in another process'
-	by_another_path 0 run --set update=0 --read=100 --count=1000 -o shared=yes # beside them
+	by_another_path 0 run --set update=0 --read=100 --count=1000 -o shared=yes
 	kill -TERM "$pid"
 	wait "$pid" || true
 	begin_endless

@@ -13,7 +13,7 @@ on_terminal()
 	run -0 env "TERM=${TERM_WANTED-xterm}" script -qec "$words" /dev/null </dev/null
 }
 
-@test "there is a line on a terminal, and it is cleared" {
+@test "on a terminal, the progress line is shown and cleared" {
 	mininb 0 keys -c 50000
 	on_terminal "$MININB" put -d memory -c 50000 -r 1000
 	matches "$output" 'put  [0-9]+/50000  [0-9]+%'
@@ -21,16 +21,16 @@ on_terminal()
 	contains "$output" $'\e[2m'
 }
 
-@test "a ^C behind the line is cleared with it" {
+@test "an echoed ^C is cleared with the line" {
 	mininb 0 keys -c 50000
 	NO_COLOR=1 on_terminal "$MININB" put -d memory -c 50000 -r 1000
 	lacks "$output" $'\e'
 	awk -v RS='\r' '/^ +$/ { cleared = length($0); exit }
-		{ shown = length($0) } # what pads the line is a part of it
+		{ shown = length($0) } # with its padding
 		END { print shown, cleared; exit !(shown > 0 && cleared >= shown + 2) }' <<<"$output"
 }
 
-@test "a phase of one call is shown without a time at first" {
+@test "a phase of one call is first shown without a time" {
 	needs_leveldb
 	mininb 0 keys -c 1000
 	NO_COLOR=1 on_terminal "$MININB" put -c 1000
@@ -44,8 +44,8 @@ on_terminal()
 	seconds=$(tr '\r' '\n' <<<"$output" | sed -n 's/^settle  \([1-9]\) s *$/\1/p')
 	echo "seconds shown: $seconds"
 	[[ $(sort -u <<<"$seconds" | wc -l) -ge 2 ]]
-	equals "$seconds" "$(sort -n -u <<<"$seconds")" # forwards, and each but once
-	# Cleared before the report, and not mixed into it.
+	equals "$seconds" "$(sort -n -u <<<"$seconds")" # ascending, each once
+	# The line is cleared before the report and does not appear in it.
 	matches "$output" $'\r'' +'$'\r''Action: put'
 	lacks "${output#*Action: put}" 'settle  '
 }
@@ -67,7 +67,7 @@ show_run()
 	echo "$shown"
 }
 
-@test "operations are shown with the rate and the latencies of the moment" {
+@test "the line shows operations, the rate and current latencies" {
 	LC_ALL=C.UTF-8 show_run 160 -w ycsb-c --duration=1.2s
 	matches "$shown" ':[0-9]+  [0-9]+/s  [0-9]+ s'
 	matches "$shown" '  p50 [0-9.]+(ns|us|ms)  p99 [0-9.]+(ns|us|ms)'
@@ -112,7 +112,7 @@ show_run()
 	matches "$shown" '  [1-9][0-9]* misses'
 }
 
-@test "quiet, -r 0 and a dumb terminal have none" {
+@test "--quiet, -r 0 and a dumb terminal suppress the line" {
 	mininb 0 keys -c 50000
 	on_terminal "$MININB" put -d memory -c 50000 -r 1000 --quiet
 	lacks "$output" '/50000'

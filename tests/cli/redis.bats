@@ -4,7 +4,6 @@
 # shellcheck disable=SC2154,SC2016
 load helper
 
-# A cluster needs ports. A short directory name fits into the address of a Unix socket.
 setup()
 {
 	: "${MININB:?}"
@@ -55,7 +54,7 @@ on()
 	at=(-d redis "--servers=$list" --durability=none)
 }
 
-@test "records are put, found and deleted, and another process finds them" {
+@test "put records are found by another process and deleted" {
 	serve a
 	on a
 	mininb 0 keys -c 500
@@ -71,7 +70,7 @@ on()
 	contains "$output" 'Not found         : 10'
 }
 
-@test "data without the marker of mininb is refused and left alone" {
+@test "data without mininb's marker is rejected and not changed" {
 	serve a
 	on a
 	mininb 0 keys -c 10
@@ -105,7 +104,7 @@ on()
 	contains "$stderr" WRONGPASS
 }
 
-@test "a level of durability that the server does not give is refused by its setting" {
+@test "a level that the server's settings do not give is rejected" {
 	serve a
 	on a
 	mininb 0 keys -c 10
@@ -140,7 +139,7 @@ on()
 	contains "$output" 'partial'
 }
 
-@test "keys are spread over several servers, which are named in one order" {
+@test "keys are spread over several servers, whose order matters" {
 	serve a
 	serve b
 	serve c
@@ -158,7 +157,7 @@ on()
 	contains "$stderr" 'name the same servers in the same order'
 }
 
-@test "processes begin no operation on other data" {
+@test "processes reject a server with other data before the first operation" {
 	serve a
 	on a
 	mininb 0 load "${at[@]}" -w ycsb-c -v 8 --records=100
@@ -169,7 +168,7 @@ on()
 	contains "$output" ': 0 wrong'
 }
 
-@test "a server that loads its data is waited for" {
+@test "mininb waits for a server that loads its data" {
 	serve a
 	on a
 	mininb 0 load "${at[@]}" -w ycsb-a -v 8 --records=1000 --depth=16
@@ -183,13 +182,13 @@ on()
 	mininb 0 run "${at[@]}" -w ycsb-c -v 8 --records=1000 --count=1000 --verify-rate=1
 }
 
-@test "the contract holds with several connections" {
+@test "the contract holds with several connections of each session" {
 	serve a --appendonly yes --appendfsync always
 	mininb 0 check --hang-after=5m -d redis "--servers=unix:$PWD/a.sock" -o connections=3 \
 		--only=batch,request,execute,merge,multi,reset,session,random
 }
 
-@test "what the server has answered survives its kill -9 at process, and not at none" {
+@test "acknowledged writes survive kill -9 of the server at process, but not at none" {
 	local level
 	mininb 0 keys -c 2000
 	for level in process none; do
@@ -215,7 +214,7 @@ on()
 	done
 }
 
-@test "a private server keeps its data at each level between two commands" {
+@test "a private server keeps its data between commands at each level" {
 	mininb 0 keys -c 300
 	local level
 	for level in none process periodic commit; do
@@ -227,7 +226,7 @@ on()
 	contains "$stderr" 'use --durability=commit, or --fresh'
 }
 
-@test "a run needs no server and no options, also of a cluster" {
+@test "a run starts private servers itself, also a cluster" {
 	mininb 0 run -d redis -w ycsb-b --depth=16 --records=1000 --count=5000 --verify-rate=1
 	contains "$output" ': 0 wrong'
 	command -v redis-cli >/dev/null || return 0
@@ -297,8 +296,8 @@ commands_of()
 	node "$1" INFO stats | sed -n 's/^total_commands_processed:\([0-9]*\).*/\1/p'
 }
 
-# With a rate, because busy nodes move slots slowly.
-@test "slots that move during a run, also to a node that joins, lose nothing" {
+# The run has a rate, because busy nodes move slots slowly.
+@test "no records are lost if slots move during a run, also to a new node" {
 	cluster
 	mininb 0 load "${at[@]}" -w ycsb-a -v 100 --records=20000 --depth=64
 	local before port
@@ -333,7 +332,7 @@ commands_of()
 	mininb 0 run "${at[@]}" -w ycsb-c -v 100 --records=20000 --count=20000 --verify-rate=1
 }
 
-@test "additions to counters in slots that move are all counted" {
+@test "no additions are lost if slots move" {
 	cluster
 	mininb 0 load "${at[@]}" --add=100 -v 8 --records=2000 --depth=16
 	local before
@@ -347,8 +346,8 @@ commands_of()
 	ends_with 0
 }
 
-# All keys have the same tag. Multi-key reads and writes meet a slot that has moved in part.
-@test "transactions in a slot that moves key by key are whole and all done" {
+# All keys have the same tag, so transactions use one slot while its keys are on two nodes.
+@test "transactions stay whole while their slot moves key by key" {
 	cluster
 	local job=("${at[@]}" --workload=./job.ini -v 100) slot from to keys
 	cat >job.ini <<-END
@@ -404,7 +403,7 @@ commands_of()
 	matches "$output" 'tryagain [0-9]+ replies'
 }
 
-@test "a cluster holds the contract, and needs its option" {
+@test "the contract holds with a cluster, which needs -o cluster=yes" {
 	cluster
 	local port
 	for port in "${ports[@]}"; do
@@ -419,7 +418,7 @@ commands_of()
 	contains "$stderr" 'a Redis Cluster has database 0 only'
 }
 
-@test "gets go to a replica of the server, or of each node of a cluster" {
+@test "-o replica_reads=yes reads from replicas of a server and of cluster nodes" {
 	cluster
 	redis-cli --cluster add-node "127.0.0.1:${ports[3]}" "127.0.0.1:${ports[0]}" --cluster-slave \
 		--cluster-master-id "$(node "${ports[0]}" cluster myid)"
@@ -451,7 +450,7 @@ commands_of()
 	((BASH_REMATCH[1] >= 1000))
 }
 
-@test "with TLS the server must be the one that its certificate names" {
+@test "TLS verifies the server's certificate and name" {
 	local port tls
 	command -v openssl >/dev/null || skip 'openssl is not installed'
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=mininb \

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# mininb overwrites no file that it did not make.
+# mininb does not overwrite files of other programs.
 # shellcheck disable=SC2154
 load helper
 
-# The action rejects this file before it does anything, and does not touch it.
+# The action rejects the file $1 before it does anything else, and does not change it.
 keeps()
 {
 	local file=$1
@@ -17,7 +17,7 @@ keeps()
 	[[ ! -e nb ]]
 }
 
-@test "a file of another program stays, whatever option names it" {
+@test "no option overwrites a file of another program" {
 	mininb 0 keys -c 10 -i k
 	keeps mine keys -i mine -c 10
 	local run=(run -w ycsb-a --records=10 -c 10 -d memory)
@@ -36,7 +36,7 @@ keeps()
 	keeps mine rerun r.json --output=mine
 }
 
-@test "files that mininb made, and empty ones, are replaced" {
+@test "mininb replaces its own files and empty files" {
 	for i in 1 2; do
 		mininb 0 keys -i k -c "10$i" -k "1$i" --seed="$i"
 		mininb 0 shuffle -i k -c 10 -k "1$i" --seed="$i"
@@ -56,7 +56,7 @@ keeps()
 	[[ -s empty ]]
 }
 
-@test "a file that shuffle has permuted still belongs to its user" {
+@test "shuffle does not make a file one of mininb's own" {
 	head -c 1600 /dev/urandom >mine
 	mininb 0 shuffle -i mine -c 100
 	cp mine before
@@ -65,7 +65,7 @@ keeps()
 	cmp mine before
 }
 
-@test "--force replaces it" {
+@test "--force replaces a file of another program, except as a notebook" {
 	echo 'what is mine' >mine
 	mininb 0 keys -i mine -c 10 --force
 	mininb 0 keys -i mine -c 10
@@ -77,7 +77,7 @@ keeps()
 	equals "$(<mine)" 'what is mine'
 }
 
-@test "a notebook is a file with an end" {
+@test "pipes, devices and directories are rejected as notebooks" {
 	mkfifo pipe
 	for path in pipe /dev/zero /dev/full .; do
 		mininb 1 run -w ycsb-a --records=10 -c 10 -d null --notebook=$path --quiet

@@ -12,7 +12,7 @@ make_traces()
 	equals "$stderr" 'mininb: convert: 1000 operations (500 reads, 500 updates)'
 }
 
-@test "a trace that loads and one that runs are two groups" {
+@test "replay runs a load trace and a run trace as two groups" {
 	make_traces
 	mininb 0 replay --load=load.trace --trace=run.trace -d memory
 	equals "$stderr" ''
@@ -25,7 +25,7 @@ make_traces()
 	contains "$output" $'\nGauge             : records 1000\n'
 }
 
-@test "a database that a trace made is there for the next" {
+@test "a database from a load trace is used by the next replay" {
 	needs_leveldb
 	make_traces
 	mininb 1 replay --trace=run.trace
@@ -51,7 +51,7 @@ make_traces()
 	cmp run.trace made.trace
 }
 
-@test "a record has due times where there is a rate, and a replay honours them" {
+@test "with a rate, a record has due times, and a replay uses them" {
 	mininb 0 run -w ycsb-b -d memory -v 100 --count=200 --rate=2k --record=run.trace
 	mininb 0 convert --from=workload:ycsb-b -v 100 --phase=load --to=load.trace
 	mininb 0 replay --load=load.trace --trace=run.trace -d memory --speed=2x
@@ -66,13 +66,13 @@ make_traces()
 		--speed=fast
 }
 
-@test "a trace without times has no speed" {
+@test "--speed rejects a trace without timestamps" {
 	make_traces
 	mininb 2 replay --load=load.trace --trace=run.trace -d memory --speed=1x
 	contains "$stderr" 'mininb: operation 0 of the trace: it has no timestamp; --speed needs one (use --rate)'
 }
 
-@test "the mix gives kinds to bare keys" {
+@test "the mix determines the kinds of operations on bare keys" {
 	mininb 0 convert --from=workload:ycsb-b --phase=load --to=keys.u64 --to-format=u64 \
 		--key-format=be64 --records=640 # ten strata, so that the mix is exact
 	mininb 0 replay --load=keys.u64 --trace=keys.u64 -d memory

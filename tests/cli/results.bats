@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Result files: written by runs, printed again, merged, repeated, judged.
+# Result files: written, reported, merged, repeated, and judged by --strict.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 load helper
 
@@ -24,7 +24,7 @@ prints_again()
 	equals "$output" "$printed"
 }
 
-@test "report prints a result file as the run did" {
+@test "report prints the same text as the run" {
 	local job=(--read=1 --records=1000 --driver=memory)
 	mininb 0 keys -c 3000
 	prints_again 0 put -c 3000 --driver=memory
@@ -56,7 +56,7 @@ prints_again()
 	prints_again 4 run "${job[@]}" --driver=memory,null --duration=2ms --slo='max<1ns'
 }
 
-@test "--output=- is the file alone on stdout" {
+@test "--output=- prints only the result file on stdout" {
 	"$MININB" keys -c 3000 --quiet
 	mininb 0 put -c 3000 --driver=memory --output=-
 	printf '%s\n' "$output" >x.json
@@ -66,7 +66,7 @@ prints_again()
 	equals "$(value_of y.json results.1.driver)" null
 }
 
-# Only mininb's document from the standard output of "$@".
+# mininb "$@" prints only its result on stdout, although the engine prints, too.
 prints_one_result()
 {
 	mininb 0 "$@"
@@ -76,7 +76,7 @@ prints_one_result()
 	contains "$stderr" 'bytes of it'
 }
 
-@test "an engine that prints does not spoil --output=-" {
+@test "--output=- stays valid if an engine prints" {
 	local printing=(--driver="$MININB_TEST_PLUGINS/faulty.so" -o how=print)
 	mininb 0 keys -c 10
 	for verb in open put close; do
@@ -91,7 +91,7 @@ prints_one_result()
 	equals "$(value_of document.json results.1.driver)" null
 }
 
-@test "/dev/stdout is still the standard output of the command" {
+@test "/dev/stdout is the standard output of the command" {
 	"$MININB" keys -c 10 --quiet
 	mininb 0 put -c 10 --driver=memory --hlog=/dev/stdout
 	contains "$output" '#[Histogram log format version'
@@ -116,7 +116,7 @@ prints_one_result()
 	[[ -s table-operations.csv && -s a.hlog ]]
 }
 
-@test "every format that help names can be written" {
+@test "every format in the help can be written" {
 	put_into a.json
 	local formats
 	formats=$("$MININB" --help | tr -d ' \n' | sed 's/.*formatofthereport:\([a-z|]*\).*/\1/; s/|/ /g')
@@ -159,7 +159,7 @@ prints_one_result()
 	[[ ! -e a.json ]]
 }
 
-@test "an older file stays until the new one is whole" {
+@test "an old file stays until the new one is complete" {
 	[[ -w /dev/full ]] || skip 'there is no /dev/full'
 	put_into a.json
 	local before
@@ -183,7 +183,7 @@ prints_one_result()
 	matches "$stderr" '^mininb: '
 }
 
-@test "rerun does the same again" {
+@test "rerun repeats the operations" {
 	put_into a.json --vlen=37
 	local digest
 	digest=$(sed -n 's/^Stream digest *: //p' a.json.txt)
@@ -202,7 +202,7 @@ prints_one_result()
 	contains "$output" $'\nVal Len: 40\n'
 }
 
-@test "rerun has its workload in the file" {
+@test "rerun uses the workload stored in the result" {
 	printf '[workload]\nrecords = 500\n[mine]\nread = 1\ncount = 700\n' >w.ini
 	mininb 0 run --driver=memory --workload=./w.ini --quiet --output=a.json
 	local before=$output
@@ -214,7 +214,7 @@ prints_one_result()
 	equals "$(ops_of read)" 700
 }
 
-@test "a result without a command, or with words of another action, is not repeated" {
+@test "rerun rejects a result without a valid command" {
 	put_into a.json
 	python3 - <<'PY'
 import json
@@ -241,7 +241,7 @@ PY
 	mininb 4 put -c 3000 --driver=memory --strict --quiet
 	contains "$stderr" 'strict: closed-loop: '
 	matches "$output" '^Action: put'
-	# all notes, except those on other activity of the machine, which differ between runs
+	# all notes except those about other activity of the machine, which vary
 	mininb 0 explain
 	local names
 	names=$(sed -n '/^closed-loop /,/^not-steady /s/ .*//p' <<<"$output" | paste -sd ,)
@@ -253,31 +253,31 @@ PY
 	contains "$stderr" "unknown note 'close-loop', did you mean 'closed-loop'"
 }
 
-@test "a result with more operations than answers is refused" {
+@test "a result with more operations than answers is rejected" {
 	put_into r.json
 	sed '0,/"ops": 3000/s//"ops": 6000/' r.json >doubled.json
 	mininb 3 report doubled.json
 	contains "$stderr" 'doubled.json: results[0]: measured.ops is more than measured.answers together'
 }
 
-@test "a time among the options of a result has its largest unit" {
+@test "a result stores times in their largest unit" {
 	put_into r.json --sample=1500ms
 	contains "$(tr -d ' \n' <r.json)" '{"name":"op-timeout","value":"10m"}'
 	contains "$(tr -d ' \n' <r.json)" '{"name":"sample","value":"1500ms"}'
 }
 
-@test "explain prints what a figure means, and lists all" {
+@test "explain prints the meaning of a figure, and lists all figures" {
 	mininb 0 explain
 	contains "$output" 'Settled throughput'
 	mininb 0 explain 'p99 us'
 	matches "$output" '^p99 us'
 	refuses "unknown figure 'Setled throughput', did you mean 'Settled throughput'" \
 		explain 'Setled throughput'
-	# in a word of three letters, one wrong letter is too many
+	# a word of three letters is too short for a suggestion
 	refuses "unknown figure 'foo'; mininb explain lists them" explain foo
 }
 
-@test "the notebook has an experiment for each call" {
+@test "each command adds an experiment to the notebook" {
 	mininb 0 keys -c 3000
 	for _ in 1 2; do
 		mininb 0 put -c 3000 --driver=memory --threads=2 --quiet --notebook=n.json
@@ -295,7 +295,7 @@ PY
 	cmp plot.gp older.gp
 }
 
-@test "a list or a sweep that was interrupted keeps what it had" {
+@test "an interrupted list or sweep writes its partial result" {
 	local words=(run --read=1 --records=1000 --duration=60s --interval=50ms --quiet
 		--output=r.json)
 	start "${words[@]}" --driver=memory,null
@@ -310,7 +310,7 @@ PY
 	contains "$output" 'Stream digest'
 }
 
-@test "a pipe that somebody reads takes a result" {
+@test "a result is written to a pipe only if a process reads it" {
 	"$MININB" keys -c 1000 --quiet
 	mkfifo pipe
 	mininb 1 put -c 1000 --driver=memory --quiet --output=pipe
@@ -325,7 +325,7 @@ PY
 	contains "$output" 'Action'
 }
 
-@test "files named for a rerun are relative to the present directory" {
+@test "file names given to rerun are relative to the current directory" {
 	put_into a.json
 	mkdir elsewhere
 	(cd elsewhere && "$MININB" keys --keys=other.bin -c 500 --seed=7 --quiet &&
@@ -341,7 +341,7 @@ PY
 	equals "$(line_of Workload)" "$PWD/./w.ini"
 }
 
-@test "rerun does not write the recorded trace again" {
+@test "rerun does not overwrite the recorded trace" {
 	mininb 0 run --driver=memory --read=1 --records=100 --count=100 --quiet \
 		--record=t.mininb --output=a.json
 	cp t.mininb before
@@ -349,7 +349,7 @@ PY
 	cmp t.mininb before
 }
 
-@test "the interval of samples, and whether hardware is counted, are kept in the file" {
+@test "the result stores --sample and --hardware" {
 	local job=(run --driver=memory --read=1 --records=100 --quiet)
 	mininb 0 "${job[@]}" --duration=200ms --sample=50ms --output=a.json
 	equals "$(value_of a.json results.0.measured.series.interval_ns)" 50000000
@@ -377,7 +377,7 @@ PY
 	esac
 }
 
-@test "a page compares with a baseline, other formats do not" {
+@test "a page shows a comparison with a baseline, and other formats reject it" {
 	mininb 0 run -d memory -w ycsb-c --records=100 --count=2000 --output=old.json
 	mininb 0 run -d memory -w ycsb-c --records=100 --count=2000 --output=new.json
 	mininb 0 report new.json --format=html

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Signals, full disks, forbidden places: an exact message and the right status.
+# Signals, full disks, unwritable places: messages and exit status.
 # shellcheck disable=SC2154,SC2016,SC2030,SC2031
 load helper
 
@@ -23,33 +23,33 @@ is_partial()
 	equals "$(sum_of_rows "$output")" "$done_count"
 }
 
-@test "a signal ends a put, which is reported and can be read" {
+@test "a signal ends a put with a report and a readable database" {
 	local signal done_count
-	for signal in INT TERM HUP; do # HUP: of a terminal that is closed
+	for signal in INT TERM HUP; do # HUP: a closed terminal sends it
 		start_put -t $((1 + (${#signal} - 3)))
 		stop "$signal"
 		contains "$stderr" 'mininb: interrupted'
 		is_partial
-		if [[ $signal == INT ]]; then # of two threads, other keys are put
+		if [[ $signal == INT ]]; then # two threads do not put the first keys only
 			mininb 0 get -c "$done_count" -v 1000
 			equals "$(total_of "$output")" "$done_count"
 		fi
 	done
 }
 
-@test "a key file that is cut short during a run is reported" {
+@test "a key file truncated during a run is reported" {
 	local done_count
 	start_put
 	truncate -s 1000 keys.bin
 	ends_with 1
 	contains "$stderr" 'mininb: keys.bin: the file was cut short or became unreadable during its use'
 	is_partial
-	# the database was closed in order and contains the finished puts
+	# mininb closed the database, which contains the finished puts
 	mininb 0 keys -c 500k
 	mininb 0 get -c "$((done_count - 100))" -v 1000
 }
 
-@test "a trace that is cut short during a replay is reported" {
+@test "a trace truncated during a replay is reported" {
 	# the reader is about 2000 operations ahead
 	mininb 0 convert --from=workload:ycsb-a --records=100k --phase=load --to=t.trace
 	start replay -d memory --load=t.trace --rate=10k --interval=20ms
@@ -85,7 +85,7 @@ killed_while_writing()
 		--phase=load --to=t.trace
 }
 
-@test "a full disk under stdout fails" {
+@test "a full disk behind stdout is a failure" {
 	mininb 0 keys -c 100
 	for words in 'put -d memory -c 100' 'engines' '--help' '--help=scdoc' '--version' \
 		'shuffle -c 10' 'check -d memory --only=scan' 'workloads ycsb-a'; do
@@ -96,7 +96,7 @@ killed_while_writing()
 	done
 }
 
-@test "a closed stdout fails" {
+@test "a closed stdout is a failure" {
 	needs_leveldb
 	mininb 0 keys -c 100
 	run -1 --separate-stderr sh -c '"$MININB" put -c 100 >&-'
@@ -104,7 +104,7 @@ killed_while_writing()
 	mininb 0 get -c 100
 }
 
-@test "no file of the engine takes the place of a closed stdout or stderr" {
+@test "no file of the engine gets the descriptor of a closed stdout or stderr" {
 	needs_leveldb
 	mininb 0 keys -c 500k
 	env --default-signal=INT "$MININB" put -c 500k -v 1000 >&- 2>&- 3>&- &
@@ -117,7 +117,7 @@ killed_while_writing()
 	stop INT
 }
 
-@test "a pipe that is closed ends it as SIGPIPE would, and in silence" {
+@test "a closed pipe ends the program like SIGPIPE, without a message" {
 	local words
 	mininb 0 keys -c 100
 	mininb 0 put -d memory -c 100 --output=r.json
@@ -128,7 +128,7 @@ killed_while_writing()
 	done
 }
 
-@test "a place that may not be written" {
+@test "an unwritable place is reported" {
 	needs_leveldb
 	mininb 0 keys -c 10
 	mkdir locked
@@ -146,7 +146,7 @@ killed_while_writing()
 	contains "$stderr" keys.bin
 }
 
-@test "no space left for the database" {
+@test "a full disk during put is reported with the finished operations" {
 	needs_leveldb
 	needs_small_room
 	mininb 0 keys -c 100k
@@ -154,7 +154,6 @@ killed_while_writing()
 		-i ../keys.bin
 	contains "$stderr" 'No space left'
 	contains "$stderr" 'mininb: '
-	# the finished operations are reported
 	contains "$output" 'Action: put'
 	contains "$output" Partial
 }
@@ -172,15 +171,15 @@ full_in_the_middle()
 	contains "$(<full.json)" 'No space left on device'
 }
 
-@test "no space left in the middle of a run" {
+@test "a full disk during a run is reported with a partial result" {
 	needs_leveldb
 	needs_small_room
 	full_in_the_middle leveldb --update=100
-	needs_engine lmdb # which maps its file
+	needs_engine lmdb # an engine that maps its file
 	full_in_the_middle lmdb --insert=100
 }
 
-@test "no space left for files of results: the report is there, and old files stay" {
+@test "on a full disk, the report is printed and old result files stay" {
 	needs_small_room
 	# shellcheck disable=SC2016
 	run -0 --separate-stderr in_small_room sh -c '
@@ -200,7 +199,7 @@ full_in_the_middle()
 		'fill keys.bin nb r-counters.csv r-latency.csv r-operations.csv r-series.csv r.hlog r.json r.nb '
 }
 
-@test "no space left for keys: the old file stays" {
+@test "on a full disk, keys leaves the old file" {
 	needs_small_room
 	run -0 --separate-stderr in_small_room sh -c '
 		"$MININB" keys -c 1000 >/dev/null && cp keys.bin before.bin &&
@@ -210,7 +209,7 @@ full_in_the_middle()
 	equals "$(tail -n 2 <<<"$output")" "$(printf 'before.bin\nkeys.bin')"
 }
 
-@test 'a database that another process has open is told so' {
+@test "a database in use by another program is reported" {
 	needs_leveldb
 	mininb 0 keys -c 1000
 	mininb 0 put -c 1000

@@ -29,7 +29,7 @@ check_report()
 	matches "$output" $'\n''Avg throughput +: +[0-9]+ ops/sec'
 }
 
-# The classic run of driver $1. All records must exist later.
+# The classic run of driver $1. get and delete must find all records.
 classic_run()
 {
 	local driver=$1
@@ -62,7 +62,7 @@ classic_run()
 	contains "$stderr" threads
 }
 
-@test "fold leaves no row below a microsecond but [0, 1)" {
+@test "--fold has only the row [0, 1) below a microsecond" {
 	mininb 0 keys -c 5000
 	mininb 0 put -d null -c 5000 --fold
 	check_report put 5000
@@ -72,7 +72,7 @@ classic_run()
 	matches "$output" $'\n''\[ *0\.[0-9]+,'
 }
 
-@test "a wrong value is found" {
+@test "verification finds a value with a wrong size" {
 	needs_leveldb
 	mininb 0 keys -c 100
 	mininb 0 put -c 100 -v 100
@@ -86,7 +86,7 @@ classic_run()
 	mininb 0 get -c 100 -v 100 --verify-rate=1
 }
 
-@test "a value that was damaged on the disk is found" {
+@test "verification finds a value that was damaged on the disk" {
 	needs_leveldb
 	mininb 0 keys -c 100
 	mininb 0 put -c 100 -v 1000 --value-ratio=0 -o compression=none
@@ -100,7 +100,7 @@ classic_run()
 	contains "$stderr" 'mininb: '
 }
 
-@test "a get after a delete reports the record that came back" {
+@test "a get after a delete reports a record that came back" {
 	needs_leveldb
 	mininb 0 keys -c 100
 	mininb 0 put -c 100
@@ -118,7 +118,7 @@ classic_run()
 	lacks "$stderr" 'came back'
 }
 
-@test "settle, cache, pin and verify-rate are taken" {
+@test "put and get accept --settle, --cache, --pin and --verify-rate" {
 	needs_leveldb
 	mininb 0 keys -c 100
 	for settle in none flush compact; do
@@ -128,7 +128,7 @@ classic_run()
 	mininb 0 get -c 100 --cache=64KiB --pin --verify-rate=1
 }
 
-@test "nothing but the result is on stdout, nothing on stderr" {
+@test "stdout contains only the result, and stderr nothing" {
 	mininb 0 keys -c 20000
 	mininb 0 put -d memory -c 20000 -r 1
 	equals "$(head -n 1 <<<"$output")" 'Action: put'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# extra/run.sh: the classic run as a matrix. Its build directory here has nothing to build.
+# extra/run.sh: the classic run as a matrix. Its build directory contains the built program.
 # shellcheck disable=SC2154
 load helper
 
@@ -21,7 +21,7 @@ needs_ninja()
 	command -v ninja >/dev/null || skip 'ninja is not installed'
 }
 
-@test "engines put and get the same keys in two orders, and a page, tables and reports remain" {
+@test "all engines put and get the same keys, and the script leaves a page, tables and reports" {
 	needs_ninja
 	script 0 -d "memory,$(plugin keeper)" -c 200 --klen 8
 	contains "$output" 'put   memory     1 '
@@ -57,7 +57,7 @@ needs_ninja()
 	has_lines "$(ls results)" 2
 }
 
-@test "one engine prints its report, and its options, keys and database are those given" {
+@test "one engine prints its report and uses the given options, keys and database" {
 	needs_ninja
 	mininb 0 keys -c 50 -k 8
 	local sum
@@ -74,7 +74,7 @@ needs_ninja()
 		"$(od -An -v -tx8 -w8 <keys.bin | sort)"
 }
 
-@test "an engine that fails costs only its own run; wrong options are found before all" {
+@test "a failing engine stops only its own run; wrong options stop the script at the start" {
 	needs_ninja
 	script 1 -d "$(plugin crashes),memory" -c 50
 	contains "$output" 'failed: crashes, repetition 1: put ended with status 1: '

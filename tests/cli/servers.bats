@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154 # output and stderr are set by run
-# Engines that are clients, and running servers. server.py is one.
+# Client engines with running servers (server.py).
 
 bats_require_minimum_version 1.5.0
 
@@ -40,13 +40,13 @@ serve()
 	done
 }
 
-@test "a client without a server is refused, with what to do" {
+@test "a client without a server is rejected with a suggestion" {
 	mininb 2 put -d "$remote" -c 10
 	contains "$stderr" "servers: remote needs a server; name it, or several, with --servers=HOST:PORT,..."
 	[[ ! -e nb ]]
 }
 
-@test "servers of an engine that is no client, and wrong addresses, are refused before anything is written" {
+@test "wrong addresses, and servers of an engine that is not a client, are rejected early" {
 	mininb 0 keys -c 10
 	mininb 2 put -d null -c 10 --servers=localhost:1
 	contains "$stderr" "servers: null runs within mininb and connects to no server; omit --servers"
@@ -61,13 +61,13 @@ serve()
 	[[ ! -e nb ]]
 }
 
-@test "a server that is not there is a failure with its address" {
+@test "a missing server is a failure that names its address" {
 	mininb 0 keys -c 10
 	mininb 1 put -d "$remote" -c 10 --servers=unix:nowhere
 	contains "$stderr" "unix:nowhere: cannot connect: No such file or directory"
 }
 
-@test "a workload runs on two servers, which are in the result, report and rerun" {
+@test "a workload runs on two servers, and the result, report and rerun have their addresses" {
 	serve unix:one unix:two
 	mininb 0 run -w ycsb-a -d "$remote" --servers=unix:one,unix:two --set records=200 -c 300 \
 		-t 2 --output=result.json
@@ -78,7 +78,7 @@ serve()
 	mininb 0 rerun result.json --quiet
 }
 
-@test "put, then get of another process, find the records that the server kept" {
+@test "a get by another process finds the records in the server" {
 	serve unix:one
 	mininb 0 keys -c 100
 	mininb 0 put -d "$kept" -c 100 --servers=unix:one
@@ -86,7 +86,7 @@ serve()
 	contains "$output" "Not found         : 0"
 }
 
-@test "servers with the data of another workload, or in another order, are refused before the run" {
+@test "servers with other data or in another order are rejected before the run" {
 	serve unix:one unix:two
 	mininb 0 load -w ycsb-c -d "$kept" --set records=400 --servers=unix:one,unix:two
 	mininb 0 run -w ycsb-c -d "$kept" --set records=400 --servers=unix:one,unix:two
@@ -99,7 +99,7 @@ serve()
 	contains "$output" "Action"
 }
 
-@test "get and delete of other keys are refused before the first operation" {
+@test "get and delete of other keys are rejected before the first operation" {
 	local action
 	serve unix:one
 	mininb 0 keys -c 400
@@ -113,7 +113,7 @@ serve()
 	mininb 0 get -d "$kept" -c 400 --servers=unix:one
 }
 
-@test "--fresh empties the servers by the engine's own reset" {
+@test "--fresh empties the servers" {
 	serve unix:one
 	mininb 0 keys -c 100
 	mininb 0 put -d "$kept" -c 100 --servers=unix:one

@@ -19,7 +19,7 @@ notes_of()
 print(*[note["id"] for note in json.load(open(sys.argv[1]))["results"][0]["notes"]])' "$1"
 }
 
-@test "all shards together are the run of one process" {
+@test "all shards together execute the operations of one process" {
 	# shellcheck disable=SC2086
 	mininb 0 run -d memory $job --threads=4 --output=whole.json --quiet
 	shard 0/2 0.json --threads=2
@@ -33,7 +33,7 @@ print(*[note["id"] for note in json.load(open(sys.argv[1]))["results"][0]["notes
 }
 
 # Decodes HdrHistogram's V2 format independently, and adds the counts of all indices.
-@test "each merged histogram is the sum of those of the shards, place by place" {
+@test "each merged histogram is the exact sum of the shards' histograms" {
 	shard 0/3 0.json
 	shard 1/3 1.json --threads=2
 	shard 2/3 2.json
@@ -91,7 +91,7 @@ print(*[note["id"] for note in json.load(open(sys.argv[1]))["results"][0]["notes
 	EOF
 }
 
-@test "shards begin at the moment that was asked for, and a note says so" {
+@test "shards begin at --start-at, and a note states the skew" {
 	local start
 	start=$(($(date +%s) + 20))
 	shard 0/2 0.json --start-at="$start" &
@@ -111,7 +111,7 @@ print(*[note["id"] for note in json.load(open(sys.argv[1]))["results"][0]["notes
 	matches "$(<all.json)" 'first operations of 2 shards began within [0-9.]+ ms'
 }
 
-@test "a moment that has passed is a failure before the first operation" {
+@test "a past --start-at fails before the first operation" {
 	# shellcheck disable=SC2086
 	mininb 1 run -d memory $job --start-at=1000000000
 	contains "$stderr" 'start-at: that moment was'
@@ -122,7 +122,7 @@ print(*[note["id"] for note in json.load(open(sys.argv[1]))["results"][0]["notes
 	refuses '--start-at: only a single run' run -d memory $job --start-at=1000000000 --sweep
 }
 
-@test "shards that ran one after the other have a serious note" {
+@test "shards that ran one after another cause a serious note" {
 	shard 0/2 0.json
 	sleep 0.3
 	shard 1/2 1.json
@@ -131,7 +131,7 @@ print(*[note["id"] for note in json.load(open(sys.argv[1]))["results"][0]["notes
 	contains "$(<all.json)" 'adds up operations of different times'
 }
 
-@test "shards that are missing, twice or of another run are refused" {
+@test "merge rejects missing, repeated or different shards" {
 	shard 0/3 0.json
 	shard 2/3 2.json
 	mininb 2 merge 0.json 2.json

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154 # output and stderr are set by run
-# The commands of SoFASTER, with the arguments that its manual has, at small sizes.
+# The commands of SoFASTER, with the arguments in its manual, at small sizes.
 load helper
 
 compat=$BATS_TEST_DIRNAME/../../extra/compat
 
-# Two lines of the output of YCSB's binding basic for each of 500 records, and others between.
+# Output of YCSB's binding basic: an operation $1 on each of 500 records, and two other lines.
 ycsb_output()
 {
 	echo 'Command line: -db site.ycsb.BasicDB'
@@ -16,7 +16,7 @@ ycsb_output()
 	echo '[OVERALL], RunTime(ms), 12'
 }
 
-# An address of this test's own: SoFASTER's port is always the same.
+# Each test has its own address, because SoFASTER always uses the same port.
 serve()
 {
 	ip=127.$((BASHPID / 250 % 250 + 1)).$((BASHPID % 250 + 1)).1
@@ -35,7 +35,7 @@ stop()
 	pid=
 }
 
-@test "process_ycsb makes the bytes that FASTER's makes" {
+@test "process_ycsb writes the same bytes as FASTER's" {
 	printf '%s\n' 'READ usertable user6284781860667377211 [ <all fields>]' >raw_load_file
 	run -0 "$compat/process_ycsb" --from raw_load_file --dest ycsb.load
 	equals "$(od -An -tx1 ycsb.load)" ' 3b c6 e5 d7 cd 07 38 57'
@@ -45,11 +45,11 @@ stop()
 	contains "$output" 'give --from FILE and --dest FILE'
 }
 
-@test "a server and a client run as in SoFASTER's manual, and keep logs" {
+@test "server and client run as in SoFASTER's manual and write logs" {
 	ycsb_output INSERT >raw_load_file
 	ycsb_output READ >raw_run_file
 	grep -m 40 usertable raw_run_file >>raw_run_file2
-	cat raw_run_file2 >>raw_run_file # keys more than once
+	cat raw_run_file2 >>raw_run_file # 40 keys occur twice
 	run -0 "$compat/process_ycsb" --from raw_load_file --dest ycsb.load
 	run -0 "$compat/process_ycsb" --from raw_run_file --dest ycsb.txns
 	serve
@@ -65,7 +65,7 @@ stop()
 	contains "$(<logs/client/latest/ycsb.log)" 'Average Throughput: '
 	run -0 "$compat/sofaster-ycsb" run --servers "$ip" --nKeys 500 --loadFile ycsb.load \
 		--nTxns 540 --txnsFile ycsb.txns --threads 1 --duration 1 --type YCSB-C --no-fill
-	contains "$output" 'Running YCSB-C benchmark' # with status 0: a missing key is a failure
+	contains "$output" 'Running YCSB-C benchmark' # status 0, so no key was missing
 	run -0 "$compat/sofaster-ycsb" run --servers "$ip" --nKeys 500 --nTxns 500 --threads 1 \
 		--duration 1
 	contains "$output" 'Generating workload keys and requests from PRNG'
@@ -73,12 +73,12 @@ stop()
 	contains "$output" 'batches of 32768 B'
 	stop
 	contains "$(<logs/server/latest/server1.log)" 'Running server with 1 worker threads'
-	# The log is written by tee, which may end after the server.
+	# tee writes the log and may end after the server.
 	wait_until grep -q '^merge ' logs/server/latest/server1.log
 	matches "$(<logs/server/latest/server1.log)" 'merge +[1-9]'
 }
 
-@test "wrong arguments of SoFASTER's commands are refused" {
+@test "wrong arguments of SoFASTER's commands are rejected" {
 	run -2 "$compat/sofaster-server" run --id 1
 	contains "$output" '--ip is missing'
 	run -2 "$compat/sofaster-ycsb" run --servers 127.0.0.1 --type YCSB-E

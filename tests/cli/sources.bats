@@ -41,7 +41,7 @@ load helper
 	contains "$output$stderr" 'differing verb of inserts: put'
 }
 
-@test "an array of keys is replayed without a reader, and again from its begin" {
+@test "an array of keys is replayed without a reader, and repeated from its start" {
 	mininb 0 keys --keys=load.u64 --klen=8 --count=1000 --seed=3
 	array=(replay --driver=lmdb --path=nb --format=u64 --array --verify-rate=1)
 	mininb 0 "${array[@]}" --load=load.u64 --fresh --threads=2
@@ -62,7 +62,7 @@ load helper
 	equals "$(jq '.results[0].digest' 1.json)" "$(jq '.results[0].digest' 2.json)"
 }
 
-@test "an array that cannot be used is refused before anything is written" {
+@test "an unsuitable array is rejected before anything is written" {
 	head -c 8001 /dev/zero >long.u64
 	: >empty.u64
 	refused()
@@ -84,7 +84,7 @@ load helper
 	contains "$stderr" 'has one key'
 }
 
-@test "threads with private key ranges keep to their own slices" {
+@test "threads with private key ranges use only their own slices" {
 	private=(run --driver=lmdb --path=nb --records=1000 --key-range=private --verify-rate=1)
 	mininb 0 load --driver=lmdb --path=nb --records=1000
 	for threads in 1 3; do
@@ -97,7 +97,7 @@ load helper
 	contains "$output" "uniform keys of the thread's own slice"
 	mininb 2 compare 1.json 3.json
 	contains "$output$stderr" 'differing stream of operations'
-	# two processes with two threads have the slices of four threads
+	# two processes with two threads each have the same slices as four threads
 	update=(--update=1 --batch=1 --distribution=latest --count=20000)
 	mininb 0 load --driver=lmdb --path=nb --records=1000 --fresh
 	mininb 0 "${private[@]}" "${update[@]}" --threads=2 --procs=2 --output=procs.json
@@ -105,7 +105,7 @@ load helper
 	equals "$(jq .results[0].digest procs.json)" "$(jq .results[0].digest threads.json)"
 }
 
-@test "private key ranges are refused where they make no sense" {
+@test "impossible private key ranges are rejected" {
 	refused()
 	{
 		mininb 2 "$1" --driver=lmdb --path=refused --key-range=private "${@:3}"
@@ -122,10 +122,10 @@ load helper
 	refused replay 'a replay goes to the keys of its trace' --trace=t.txt
 }
 
-@test "shards of a stream do all of it, each operation once" {
+@test "the shards of a stream execute each operation once" {
 	words=(--records=1000 --key-format=text --read=60 --update=20 --delete=20 --verify-rate=1)
 	parts=()
-	# sources that the loops divide into shares, and others
+	# a random stream and a sequential one, because threads divide them differently
 	for mix in --count=20000 '--update=0 --delete=0 --count=999 --distribution=sequential'; do
 		read -ra mix <<<"$mix"
 		stream=("${words[@]}" "${mix[@]}")
@@ -141,12 +141,12 @@ load helper
 			parts+=("$(jq .results[0].digest "$name.json")")
 		done
 		equals "$(sort whole.csv | md5sum)" "$(sort -- [012].csv | md5sum)"
-		# without --record, the same operations
+		# without --record, threads divide the stream in another way
 		mininb 0 run --driver=lmdb --path=1 "${stream[@]}" --threads=2 --shard=1/3 \
 			--allow-missing --output=again.json
 		equals "$(jq .results[0].digest again.json)" "$(jq .results[0].digest 1.json)"
 	done
-	# the digest identifies the whole stream, of which a shard is a part
+	# the digest of a shard is that of the whole stream
 	equals "$(printf '%s\n' "${parts[@]}" | sort -u | wc -l)" 2
 	contains "$output" '1/3: this part of the operations'
 	equals "$(jq -r '.results[0].job.shard' 2.json)" 2/3
@@ -156,7 +156,7 @@ load helper
 	equals "$(jq -c '.results[0] | [.job.shard, .groups[0].ops]' all.json)" '[null,999]'
 }
 
-@test "a shard that cannot be done is refused before anything is written" {
+@test "an impossible shard is rejected before anything is written" {
 	refused()
 	{
 		mininb 2 "$1" --driver=lmdb --path=refused "${@:3}"
@@ -174,7 +174,7 @@ load helper
 	contains "$stderr" 'a trace is made of all operations'
 }
 
-@test "a group visits again what another has put" {
+@test "a group reads exactly the keys that another group has put" {
 	cat >again.ini <<-'END'
 		[workload]
 		records = 0

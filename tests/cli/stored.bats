@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Stored result files, like those of users, can be repeated with the same operations. Every build
-# has the engine in them. tests/golden tests the output of report and compare.
+# rerun repeats the operations of stored result files. They use memory, which every build contains.
+# tests/golden tests the output of report and compare.
 # shellcheck disable=SC2154
 load helper
 
@@ -25,25 +25,25 @@ repeats()
 
 options=(-d memory)
 
-@test "runs of keys from a file" {
+@test "rerun repeats put, get and delete" {
 	mininb 0 keys -c 10000
 	repeats put
 	mininb 0 shuffle -c 10000
 	repeats get delete
 }
 
-@test "runs of workloads, with rates, groups and a workload of their own" {
+@test "rerun repeats workloads with rates, groups and own kinds" {
 	repeats load run-a run-c rate groups kinds
 }
 
-@test "a replay" {
+@test "rerun repeats a replay" {
 	mininb 0 convert --from=workload:ycsb-a --phase=load --to=load.trace -v 100 --records=2000
 	mininb 0 convert --from=workload:ycsb-a --to=run.trace -v 100 --records=2000 \
 		--count=2000 --rate=10k
 	repeats replay
 }
 
-@test "a sweep, and engines in turn" {
+@test "rerun repeats a sweep and a vs" {
 	repeats sweep
 	options=('-d' 'memory,memory' --durability=none)
 	repeats vs

@@ -9,7 +9,7 @@ sweep()
 	mininb 0 run -w ycsb-b -d memory -v 100 --duration=50ms "$@"
 }
 
-@test "a sweep measures the capacity, then shares of it" {
+@test "a sweep measures the capacity, then fractions of it" {
 	sweep --sweep
 	equals "$stderr" ''
 	# the report shows the capacity
@@ -26,25 +26,25 @@ sweep()
 	matches "$output" 'kept up|queue grew'
 }
 
-@test "a limit that each rate holds" {
+@test "--slo finds the highest rate if all satisfy the limit" {
 	sweep --slo='max<1h'
 	matches "$output" $'\nHighest rate that held max<1h: [0-9]+ ops/s, [0-9]+ % of the capacity$'
 }
 
-@test "a limit that no rate holds is a gate that is shut" {
+@test "--slo exits with 4 if no rate satisfies the limit" {
 	mininb 4 run -w ycsb-b -d memory -v 100 --duration=20ms --slo='p50<1ns'
 	matches "$stderr" '^mininb: no rate held p50<1ns, down to [0-9]+ ops/s$'
 	contains "$output" 'Capacity: '
 	lacks "$output" 'Highest rate'
 }
 
-@test "by count, a low rate would take for ever, so it is a time" {
+@test "each point of a sweep lasts for a duration, even if the workload has a count" {
 	# the workload has 1000 operations, and a tenth of them is too few for a verdict
 	mininb 0 run -w ycsb-b -d null -v 100 --sweep --run.duration=30ms
 	(($(ops_of all) > 1000))
 }
 
-@test "limits that are none" {
+@test "--slo rejects wrong limits" {
 	local limit
 	for limit in p99 'p99<' 'p101<1ms' 'p0<1ms' 'max<10ms,p99<1ms' 'p99<=1ms' 'p99>1ms' \
 		'p99<0s' 'mean<1ms'; do
@@ -66,19 +66,19 @@ sweep()
 	equals "$(ls -A)" two.ini
 }
 
-@test "a sweep that inserts warns that it inserts the same again" {
+@test "a sweep with inserts warns that later points overwrite the records" {
 	mininb 0 run -w ycsb-d -d memory --sweep --duration=20ms
 	contains "$stderr" 'each run inserts the same records: after the first run they overwrite'
 	mininb 0 run -w ycsb-c -d memory --sweep --duration=20ms
 	lacks "$stderr" 'inserts'
 }
 
-@test "a group in the background does not count" {
+@test "a background group is not part of the sweep" {
 	mininb 0 run -w readwhilewriting --records=500 -d memory --sweep --readers.duration=30ms
 	matches "$output" $'\n 95% +[0-9]'
 }
 
-@test "wrong data ends a sweep, with its first cases" {
+@test "wrong data ends a sweep and is listed" {
 	needs_leveldb
 	mininb 0 load -w ycsb-a
 	mininb 3 run -w readrandom --records=1000 --sweep --duration=30ms
@@ -86,7 +86,7 @@ sweep()
 	matches "$(line_of Wrong)" '^read, operation [0-9]+, key [0-9]+: missing$'
 }
 
-@test "values that earlier points have written are called theirs" {
+@test "a note attributes values to earlier points of the sweep" {
 	needs_leveldb
 	mininb 0 load -w ycsb-a --records=100 --fresh
 	mininb 0 run -w ycsb-a --records=100 --verify-rate=1 --sweep --duration=30ms \
@@ -95,14 +95,14 @@ sweep()
 	lacks "$(<sweep.json)" 'came from an earlier run'
 }
 
-@test "an interrupted sweep ends, and shows what it has" {
+@test "an interrupted sweep ends" {
 	start run -w ycsb-b -d memory -v 100 --sweep --duration=1s
 	wait_until grep -q 'Workload  ' out || true
 	stop INT
 	equals "$stderr" 'mininb: interrupted'
 }
 
-@test "several engines, each with its curve" {
+@test "a sweep of several engines prints a curve for each" {
 	sweep --sweep -d memory,null
 	equals "$(grep -c '^Capacity: ' <<<"$output")" 2
 	matches "$output" $'\n''memory .* done'$'\n''null .* done'

@@ -12,7 +12,7 @@ put_40()
 	mininb "$1" put -c 40 -d "$2" --durability=commit --verify-rate=0 "${@:3}"
 }
 
-# Counted where no library precedes mininb's functions.
+# Skip if mininb cannot count syncs, because another library precedes its functions.
 needs_counts()
 {
 	put_40 0 "$(plugin syncs_never)"
@@ -30,13 +30,13 @@ needs_counts()
 	equals "$(line_of Syncs)" ''
 }
 
-@test "an engine that claims commit and never syncs is marked" {
+@test "an engine that claims commit and never syncs gets a note" {
 	needs_counts
 	equals "$(line_of Syncs)" 'none for 40 writes'
 	contains "$output" ': syncs_never claims commit (writes survive power loss), but acknowledged 40 writes without one sync'
 }
 
-@test "strict ends with 4 for a claim without syncs, unless it is allowed" {
+@test "--strict reports a claim without syncs, unless it is allowed" {
 	needs_counts
 	put_40 4 "$(plugin syncs_never)" --strict --quiet
 	contains "$stderr" 'strict: claims-without-syncs: syncs_never claims commit'
@@ -46,7 +46,7 @@ needs_counts()
 	lacks "$stderr" 'strict: claims-without-syncs'
 }
 
-@test "a library that stands before makes it not known" {
+@test "a preloaded library makes the number of syncs unknown" {
 	needs_counts
 	echo 'int fsync(int fd) { return fd - fd; }' >before.c
 	cc -shared -fPIC -o before.so before.c 2>/dev/null || skip 'no C compiler'
@@ -55,7 +55,7 @@ needs_counts()
 	lacks "$output" ' claims commit'
 }
 
-@test "jobs count, with their warm-up and with several processes" {
+@test "syncs of jobs are counted, with their warm-up and several processes" {
 	needs_counts
 	needs_engine lmdb
 	mininb 0 load -w ycsb-a -d lmdb --records=40 -v 100 --durability=commit
@@ -69,7 +69,7 @@ needs_counts()
 	lacks "$output" ' claims commit'
 }
 
-@test "leveldb at commit syncs each write, as strace counts it" {
+@test "the syncs of leveldb at commit match those that strace counts" {
 	needs_counts
 	needs_leveldb
 	put_40 0 leveldb
@@ -79,7 +79,7 @@ needs_counts()
 	# A leak checker cannot run under strace.
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 run -0 --separate-stderr strace -f -qq -e trace=fdatasync -o trace \
 		"$MININB" put -c 40 -d leveldb --durability=commit --output=traced.json
-	# includes the few syncs of open
+	# strace also counts the few syncs of open
 	local counted traced
 	counted=$(grep -o '"fdatasync_calls": *[0-9]*' traced.json | head -2 |
 		awk '{ sub(/.*: */, ""); sum += $0 } END { print sum }')

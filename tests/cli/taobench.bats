@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# TAOBench: its graph, its experiments and its lines.
+# TAOBench: its graph, its experiments and its output.
 # shellcheck disable=SC2154
 load helper
 
 stepper=$MININB_TEST_PLUGINS/stepper.so
 
-@test "a load of 20,000 edges gives 20,000 edges and 40,000 objects" {
+@test "a load of 20,000 edges writes 20,000 edges and 40,000 objects" {
 	mininb 0 load -w taobench-o -d memory --edges=20000 --threads=3 --output=a.json
 	matches "$output" 'Objects +: 40000 after \(by a scan\)'
 	matches "$output" 'Edges +: 20000 after \(by a scan\)'
@@ -14,7 +14,7 @@ stepper=$MININB_TEST_PLUGINS/stepper.so
 		'{"how":"scan","objects":40000,"edges":20000}'
 }
 
-@test "a run reads what is there, adds rows by its inserts, and names its level at the top" {
+@test "a run reads the graph, adds rows by inserts, and reports its transaction level" {
 	mininb 0 run -w taobench-a -d memory --edges=500 --duration=0s --warmup=0 -c 20000 \
 		--threads=3 --verify-rate=1 --output=a.json
 	matches "$output" 'Transactions +: serializable'
@@ -24,16 +24,16 @@ stepper=$MININB_TEST_PLUGINS/stepper.so
 	all=$(jq '[.results[0].groups[0].operations[] | select(.operation | startswith("tao-read-txn"))
 		| .ops] | add' a.json)
 	matches "$output" "tao-read-txn +service +$all "
-	# Unused names in the file are printed once.
+	# mininb reports unused names in the file once.
 	equals "$(grep -c 'does not use these names, .*read_operation_latency.*read_tiers' <<<"$stderr")" 1
-	# by the mix of the file, 20,000 operations add 0.0416 objects each
+	# with the mix of the file, each of 20,000 operations adds 0.0416 objects on average
 	local before after
 	before=$(jq .results[0].measured.rows_before.objects a.json)
 	after=$(jq .results[0].measured.rows_after.objects a.json)
 	((before == 1000 && after - before > 700 && after - before < 950))
 }
 
-@test "sqlite makes tables of objects and edges, counts their rows, and runs in transactions" {
+@test "sqlite has tables of objects and edges, counts their rows, and uses transactions" {
 	"$MININB" engines 2>/dev/null | grep -q '^sqlite ' || skip "no plugin for sqlite"
 	for journal in wal delete; do
 		mkdir "$journal"
@@ -57,7 +57,7 @@ stepper=$MININB_TEST_PLUGINS/stepper.so
 	[[ $output != *Refused* ]]
 }
 
-@test "ranges of edges are scans of as many edges as an object has" {
+@test "--edge-range=scan scans as many edges as an object has" {
 	mininb 0 run -w taobench-a -d memory --edges=2000 --duration=0s --warmup=0 -c 5000 \
 		--edge-range=scan --degree=uniform:1..20 --verify-rate=1 --output=a.json
 	matches "$output" 'scan +service +1[0-9]{3} '
@@ -67,7 +67,7 @@ stepper=$MININB_TEST_PLUGINS/stepper.so
 	equals "$(jq "$scan | .records > 10 * .ops and .records < 20 * .ops" a.json)" true
 }
 
-@test "experiments run one after the other, each a result with the next epoch" {
+@test "experiments run one after another, each with the next epoch and its own result" {
 	printf '# threads,warm-up,length\n\n1,0.1,0.3\n3, 0.1, 0.3\n' >experiments.txt
 	mininb 0 load -w taobench-a -d lmdb --edges=500
 	mininb 0 run -w taobench-a -d lmdb --edges=500 --experiments=experiments.txt \
@@ -92,7 +92,7 @@ Number of failed operations: 0
 	equals "$(grep -c '^Experiment description: ' <<<"$output")" 2
 }
 
-@test "the batch read scans all edges in pages, once, and is reported" {
+@test "the batch read scans all edges once, in pages, and is reported" {
 	printf '1,0.1,0.3\n2,0.1,0.3\n' >experiments.txt
 	mininb 0 load -w taobench-a -d lmdb --edges=1100
 	mininb 0 run -w taobench-a -d lmdb --edges=1100 --experiments=experiments.txt --batch-read=yes \
@@ -117,8 +117,8 @@ Total edges read: 1100'
 	contains "$stderr" 'only a social graph has edges to read'
 }
 
-@test "a status line has the kinds of operations; without a write the minimum is the largest double" {
-	# The last line is printed at the end, and reports operations even on a slow machine.
+@test "a status line lists the kinds of operations; a kind without operations has a huge minimum" {
+	# The last line appears at the end and has operations even on a slow machine.
 	mininb 0 run -w taobench-o -d memory --edges=100 --warmup=0 --duration=1s --interval=0.2s \
 		--threads=1 --format=taobench
 	local number='[0-9]+\.[0-9]{2}'
@@ -137,7 +137,7 @@ Total edges read: 1100'
 	matches "$output" '1000 operations; \[READ: Count=1000 [^]]*\] \[WRITE: Count=0 Max=0.00 Min=17976931348623157[0-9]{200}[0-9]{92}\.00 Avg=0.00\]'
 }
 
-@test "a name in the workload file that nobody knows is a warning" {
+@test "an unknown name in the workload file causes a warning" {
 	small_graph
 	printf '\n%s\n' '{"name": "colours", "weights": [1]}' >>small.json
 	mininb 0 run -w taobench-a --graph=./small.json -d memory --edges=60 --duration=0s --warmup=0 \
@@ -145,7 +145,7 @@ Total edges read: 1100'
 	contains "$stderr" 'warning: ./small.json: ignored unknown names: colours'
 }
 
-@test "wrong experiments and wrong files are refused before anything runs" {
+@test "wrong experiments and files are rejected before anything runs" {
 	printf '1,2\n' >experiments.txt
 	mininb 2 run -w taobench-o -d memory --experiments=experiments.txt
 	contains "$stderr" "experiments.txt:1: '1,2' is not THREADS,WARMUP,LENGTH"
@@ -162,7 +162,7 @@ Total edges read: 1100'
 	contains "$stderr" 'too few for 50 shards'
 }
 
-@test "an engine that cannot look for prefixes needs the preconditions off" {
+@test "preconditions need an engine with ordered scans" {
 	mininb 1 run -w taobench-o --driver="$stepper" --edges=100 --duration=0s --warmup=0 -c 1000
 	contains "$stderr" 'prefix-empty needs ordered scans, which stepper does not have'
 }
@@ -177,7 +177,7 @@ small_graph()
 		"$MININB_TEST_MAN/../workloads/taobench/workload_a.json" >small.json
 }
 
-@test "writes of a transaction that are left out are found" {
+@test "verification finds omitted writes of a transaction" {
 	small_graph
 	local run=(run -w taobench-a --graph=./small.json --preconditions=no --edges=60 --duration=0s
 		--warmup=0 -c 5000 --threads=1 --verify-rate=1 --driver="$stepper")

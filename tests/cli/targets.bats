@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154 # output and stderr are set by run
-# Private servers: started, awaited, measured and stopped. server.py is one.
+# Private servers (server.py): start, readiness, measurement and stop.
 
 bats_require_minimum_version 1.5.0
 
@@ -36,7 +36,7 @@ job()
 	printf '[run]\nread = 1\nupdate = 1\ncount = %s\n' "${1-200}" >>job.ini
 }
 
-@test "a client starts its own server, and stops it in order" {
+@test "a client starts its own server and stops it properly" {
 	mininb 0 run -w ycsb-a -d "$served" --set records=100 -c 200 -t 2
 	matches "$output" 'Server  *: unix:/[^ ]*mininb-server-'
 	contains "$output" "start server "
@@ -46,8 +46,8 @@ job()
 	run ! compgen -G "$(sed -n 's/^Server *: unix:\(.*\)\/s$/\1/p' <<<"$output")"
 }
 
-@test "what servers use is apart from what the client uses, with that of their children" {
-	# Two busy loops beside two servers that answer every 10 ms.
+@test "CPU and memory of servers and their children are reported separately" {
+	# Two busy loops run beside two servers that answer every 10 ms.
 	job 100 <<-END
 		count = 2
 		command = sh -c "timeout 30 sh -c 'while :; do :; done' & exec $MININB_TEST_SERVER unix:{socket}"
@@ -56,7 +56,7 @@ job()
 	matches "$output" $'\nServer CPU/op *: [0-9.]+[um]s\nServer memory *: [0-9.]+MiB\n'
 	jq -e '..|objects|.server//empty|.servers == 2 and .cpu_ns > 0 and .resident_bytes > 1e6' result.json
 	jq -e '[..|objects|select(.usage_ns?)][0]|.server.cpu_ns > 0.05 * .usage_ns' result.json
-	# The series, too. Its samples end with the phase, like the sum, or slightly earlier.
+	# The samples of the series end with the phase, like the sum, or slightly earlier.
 	jq -e '[..|objects|select(.usage_ns?)][0] | .server.cpu_ns as $all |
 		[.series.samples[].server] | length > 1 and all(.servers == 2) and
 		all(.resident_bytes > 1e6) and ([.[].cpu_ns] | add) <= 1.1 * $all' result.json
@@ -65,7 +65,7 @@ job()
 	nobody_is_left
 }
 
-@test "a server that keeps its data has them for the next command, and --fresh removes them" {
+@test "a persistent server keeps its data for the next command; --fresh removes it" {
 	mininb 0 keys -c 100
 	mininb 0 put -d "$kept" -c 100
 	mininb 0 get -d "$kept" -c 100
@@ -76,7 +76,7 @@ job()
 	nobody_is_left
 }
 
-@test "a run without a database loads one for itself, and leaves none" {
+@test "a run without a database loads one and removes it" {
 	mininb 0 run -w ycsb-a -d "$kept" --set records=100 -c 200
 	contains "$output" "served_kept had no database: mininb put the data before the first operation"
 	mininb 0 run -w ycsb-a -d "$kept" --set records=50 -c 200
@@ -85,14 +85,14 @@ job()
 	nobody_is_left
 }
 
-@test "what a run loads for itself has many requests in flight" {
+@test "the automatic load has many requests in flight" {
 	mininb 0 run -d net -w ycsb-c --set records=6400 -c 64
-	# The server counts the batches that it reads. One by one, there would be 6400.
+	# The server counts the batches that it reads. Single requests would be 6400 batches.
 	awk '$1 == "put" { puts = $2 } $1 == "batches" { batches = $2 }
 		END { exit !(puts == 6400 && batches > 0 && batches < 4000) }' nb/logs/server/latest/net.log
 }
 
-@test "what a killed run had loaded for itself is not taken for a database" {
+@test "data loaded by a killed run is not used as a database" {
 	job <<<'count = 1'
 	"$MININB" run -w ./job.ini -d "$kept" --set duration=60s --quiet >out 2>&1 3>&- &
 	pid=$!
@@ -107,7 +107,7 @@ job()
 	nobody_is_left
 }
 
-@test "several servers share the records, and another number of them is refused" {
+@test "several servers share the records, and another number of servers is rejected" {
 	job <<<'count = 3'
 	mininb 0 load -w ./job.ini -d "$kept"
 	mininb 0 run -w ./job.ini -d "$kept"
@@ -121,7 +121,7 @@ job()
 	nobody_is_left
 }
 
-@test "a section is for the engine that it names, or for all, which then are clients" {
+@test "[target NAME] applies to one engine, [target] to all, which must be clients" {
 	job <<<'cpus = 0'
 	mininb 2 run -w ./job.ini -d memory
 	contains "$stderr" "memory runs within mininb and connects to no server; omit [target]"
@@ -135,7 +135,7 @@ job()
 	nobody_is_left
 }
 
-@test "what is wrong in a section is refused before anything is written" {
+@test "errors in a section are rejected before anything is written" {
 	local lines message
 	while IFS='|' read -r lines message; do
 		job <<<"$lines"
@@ -160,7 +160,7 @@ job()
 	[[ ! -e nb ]]
 }
 
-@test "a section names a server that runs, by its address alone" {
+@test "a section with only an address names a running server" {
 	job <<<"address = unix:$PWD/socket"
 	"$MININB_TEST_SERVER" "unix:$PWD/socket" >log 3>&- &
 	pid=$!
@@ -171,7 +171,7 @@ job()
 	[[ ! -e nb/logs ]]
 }
 
-@test "a server that dies at its start is a failure with the end of its output" {
+@test "a server that ends at its start is reported with its last output" {
 	job <<<'command = sh -c "echo one; echo two; echo three; echo four; exit 5" {dir}'
 	mininb 1 run -w ./job.ini -d "$served"
 	contains "$stderr" "the served server ended with status 5 before it was ready, after it had printed: two|three|four ("
@@ -179,7 +179,7 @@ job()
 	nobody_is_left
 }
 
-@test "a server that is never ready, and ignores its stop signal, is killed" {
+@test "a server that never gets ready and ignores its stop signal is killed" {
 	job <<-END
 		command = sh -c "trap '' TERM; echo hello; sleep 1000" server.py {dir}
 		start-timeout = 2s
@@ -190,7 +190,7 @@ job()
 	nobody_is_left
 }
 
-@test "a server that ignores its stop signal is killed at the end, and that is a warning" {
+@test "a server that ignores its stop signal is killed with a warning" {
 	job <<-END
 		command = $MININB_TEST_SERVER --ignore TERM unix:{socket}
 		stop-timeout = 100ms
@@ -200,7 +200,7 @@ job()
 	nobody_is_left
 }
 
-@test "a server that dies in the middle ends the run with both failures and a partial result" {
+@test "a server that ends during the run causes both failures and a partial result" {
 	job 100000 <<<"command = $MININB_TEST_SERVER --die-after 700 unix:{socket}"
 	mininb 1 run -w ./job.ini -d "$served"
 	contains "$stderr" "the server closed the connection"
@@ -209,7 +209,7 @@ job()
 	nobody_is_left
 }
 
-@test "kill -9 of mininb stops the server in order, and the next run waits for that" {
+@test "after kill -9 of mininb the server stops properly, and the next run waits for it" {
 	mininb 0 keys -c 100
 	mininb 0 put -d "$kept" -c 100
 	job <<<'count = 1'
@@ -223,7 +223,7 @@ job()
 	nobody_is_left
 }
 
-@test "an interrupt stops the server in order" {
+@test "an interrupt stops the server properly" {
 	job <<<'stop-timeout = 20s'
 	"$MININB" run -w ./job.ini -d "$served" --set duration=60s --set records=10 >out 2>&1 3>&- &
 	pid=$!
@@ -236,7 +236,7 @@ job()
 	contains "$(<nb/logs/server/latest/served.log)" "stopped in order"
 }
 
-@test "prepare runs once, ready may be a line of output, and stop a command" {
+@test "prepare runs once, ready may be an output line, and stop may be a command" {
 	job <<-END
 		prepare = sh -c "echo prepared >>{dir}/../count; touch {dir}/made"
 		command = sh -c "test -e {dir}/made && exec $MININB_TEST_SERVER --print 'is ready' --file {dir}/data unix:{socket}"
@@ -250,7 +250,7 @@ job()
 	nobody_is_left
 }
 
-@test "join runs once, with all addresses, and ports are free ones" {
+@test "join runs once with all addresses, and ports are free" {
 	job <<-END
 		count = 2
 		command = $MININB_TEST_SERVER 127.0.0.1:{port}
@@ -264,7 +264,7 @@ job()
 	nobody_is_left
 }
 
-@test "cpus and cache reach the server, and a job is written with its sections" {
+@test "the server gets cpus and cache, and the result stores the section" {
 	job <<-END
 		cpus = 0
 		command = sh -c "grep Cpus_allowed_list /proc/self/status; echo {cache} {cache_mib} {sessions}; exec $MININB_TEST_SERVER unix:{socket}"
@@ -275,7 +275,7 @@ job()
 	mininb 0 rerun result.json --quiet
 }
 
-@test "check shares servers, and restarts those of promises about what stays" {
+@test "check shares servers, and restarts them to test persistence" {
 	mininb 0 check -d "$kept" --only=put_is_found
 	contains "$output" "kept    put is found"
 	mininb 0 check -d "$kept" --only=reopen_finds_everything
@@ -286,7 +286,7 @@ job()
 	nobody_is_left
 }
 
-@test "crash refuses an engine whose data is a server's" {
+@test "crash rejects an engine with a server" {
 	mininb 1 crash -d "$kept"
 	contains "$stderr" "served_kept keeps its data in a server, which outlives the process that crash kills"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Many workers on our own engines, while all observing threads run. Most important are the reports
-# of the thread sanitizer.
+# Many workers on mininb's own engines while all observing threads run. The tests are mainly for the
+# thread sanitizer.
 # shellcheck disable=SC2154,SC2016
 load helper
 
@@ -19,23 +19,23 @@ load_records()
 	mininb 0 load -w ycsb-a -v 100 --records=500 --threads=4 -d "$1"
 }
 
-@test "a crowd on memory reads what it wrote" {
+@test "many threads on memory read their writes" {
 	crowd -d memory
 	matches "$(line_of Verified)" '^[0-9]+ records: 0 wrong$'
 }
 
-@test "a crowd on null is counted whole" {
+@test "all operations of many threads on null are counted" {
 	crowd -d null
 	equals "$(line_of Verified)" 'nothing (not possible)'
 }
 
-@test "a crowd on fptree reads what it wrote" {
+@test "many threads on fptree read their writes" {
 	load_records fptree
 	crowd -d fptree
 	matches "$(line_of Verified)" '^[0-9]+ records: 0 wrong$'
 }
 
-@test "a crowd of several processes reads what it wrote" {
+@test "many threads of several processes read their writes" {
 	load_records lmdb
 	crowd -d lmdb --procs=2
 	contains "$output" $'\n24 threads, '
@@ -48,18 +48,18 @@ with_interface()
 	mkdir -p net/eth7/device/msi_irqs irq/77
 	touch net/eth7/device/msi_irqs/77
 	echo 0-1 >irq/77/smp_affinity_list
-	# shellcheck disable=SC2016 # for the inner shell
+	# shellcheck disable=SC2016
 	exec unshare -m sh -c 'mount --bind net /sys/class/net && mount --bind irq /proc/irq &&
 		exec "$@"' sh env --default-signal=INT,TERM "$@"
 }
 
-@test "--pinirq moves network interrupts during a run, and back at its end and at signals" {
+@test "--pinirq moves network interrupts during a run, and moves them back at its end" {
 	(with_interface true) 2>/dev/null || skip 'may not mount'
 	[[ $(</sys/devices/system/cpu/online) == *-* ]] || skip 'has one CPU'
 	local signal run=(run -d memory -w ycsb-c --records=100 --pin --pinirq=eth7)
 	for signal in INT TERM; do
 		(with_interface "$MININB" "${run[@]}" --duration=10m) >out 2>err 3>&- &
-		# shellcheck disable=SC2034 # for stop
+		# shellcheck disable=SC2034 # stop uses it
 		pid=$!
 		wait_until grep -qx '[0-9]*' irq/77/smp_affinity_list
 		stop "$signal"

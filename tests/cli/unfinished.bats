@@ -23,7 +23,7 @@ setup_keeper()
 	mininb 0 keys -c 1000
 }
 
-@test "a killed load is refused by run before anything is accused" {
+@test "run rejects a killed load before it verifies records" {
 	setup_keeper
 	ended_by KILL 137 load -w ycsb-c --records=100
 	local part='./nb/keeper: its load is unfinished: at least 30 of 100 records are written'
@@ -32,7 +32,7 @@ setup_keeper()
 	contains "$stderr" '--force'
 	lacks "$stderr" missing
 	equals "$output" ''
-	# also with fewer records, because the database was not closed
+	# a run of fewer records is rejected, too, because the database was not closed
 	mininb 1 run -w ycsb-c -d "$keeper" --records=10 -c 100
 	contains "$stderr" "$part"
 	mininb 3 run -w ycsb-c -d "$keeper" --records=100 -c 1000 --verify-rate=1 --force
@@ -40,7 +40,7 @@ setup_keeper()
 	contains "$stderr" missing
 }
 
-@test "the next load says that the one before is unfinished, and ends that" {
+@test "the next load reports the unfinished one and completes it" {
 	setup_keeper
 	ended_by KILL 137 load -w ycsb-c --records=100
 	mininb 0 load -w ycsb-c -d "$keeper" --records=100
@@ -53,7 +53,7 @@ setup_keeper()
 	equals "$(wc -l <nb/.mininb-keeper)" 1
 }
 
-@test "--fresh ends it in silence; a load of fewer records does not end it" {
+@test "--fresh replaces an unfinished load silently; a smaller load does not complete it" {
 	setup_keeper
 	ended_by KILL 137 load -w ycsb-c --records=100
 	mininb 0 load -w ycsb-c -d "$keeper" --records=50
@@ -65,7 +65,7 @@ setup_keeper()
 	equals "$stderr" ''
 }
 
-@test "a killed put is refused by get and delete likewise" {
+@test "get and delete reject a killed put" {
 	setup_keeper
 	ended_by KILL 137 put -c 100
 	for action in get delete; do
@@ -77,7 +77,7 @@ setup_keeper()
 	contains "$stderr" 'warning: ./nb/keeper: its put is unfinished'
 }
 
-@test "the records of a failed put can be read, and no more" {
+@test "only the records of a failed put can be read" {
 	mininb 0 keys -c 1000
 	needs_engine fptree
 	mininb 1 put -d fptree -c 1000 -v 100000 -o pool_size=16MiB

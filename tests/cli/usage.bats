@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154
 load helper
 
-@test "no action at all lists the actions" {
+@test "a missing action lists the actions" {
 	mininb 2
 	equals "$output" ''
 	for action in keys put shuffle get delete engines new-engine; do
@@ -23,7 +23,7 @@ load helper
 	done
 }
 
-@test "two different actions are refused" {
+@test "two different actions are rejected" {
 	refuses "only one action is allowed, got 'put' and 'get'" put --action=get
 	refuses "only one action is allowed, got 'put' and 'get'" put get
 	refuses "only one action is allowed, got 'get' and 'put'" -a get put
@@ -41,7 +41,7 @@ load helper
 	refuses "unknown action 'x'" --action=x
 }
 
-@test "a surplus word is refused" {
+@test "a surplus word is rejected" {
 	refuses "unexpected argument 'leveldb'" put leveldb
 	refuses "unexpected argument '2'" put -c 1 2
 	refuses "unexpected argument '-c'" put -- -c
@@ -58,12 +58,12 @@ load helper
 	refuses 'unknown option --' put --=5
 }
 
-@test "a beginning of a name is not taken for it, but is understood" {
+@test "an abbreviated option is rejected with its full name" {
 	refuses 'unknown option --dura, did you mean --durability?' put --dura=none
 	refuses 'unknown option --c' put --c=1
 }
 
-@test "a long name behind one hyphen is understood" {
+@test "a long name after one hyphen is rejected with two hyphens" {
 	refuses 'unknown option -help, did you mean --help?' -help
 	refuses 'unknown option -threads, did you mean --threads?' put -threads 4
 	refuses 'unknown option -path=here, did you mean --path?' put -path=here
@@ -134,11 +134,11 @@ load helper
 	refuses "--help: 'roff' is not known" --help=roff
 }
 
-@test "a strange value cannot break the line" {
+@test "a value with control characters does not break the line" {
 	refuses "--clock: 'a?b?[2Jc' is not known" put "--clock=a"$'\n'"b"$'\e'"[2Jc"
 }
 
-@test "an option that an action does not look at is a warning where it changes no measurement" {
+@test "an unused option causes a warning if it cannot change the measurement" {
 	mininb 0 keys -c 10 -v 100 -d nothing -p nowhere --settle=none -t 3 -o a=b
 	equals "$stderr" "mininb: warning: the action 'keys' ignores --vlen, --driver,\
  --path, --option, --threads, --settle"
@@ -149,11 +149,11 @@ load helper
 	contains "$stderr" "warning: the action 'put' ignores --interval, --allow-missing"
 }
 
-@test "an option that would change the measurement of an action is refused" {
+@test "an unused option is rejected if it would change the measurement" {
 	local option actions action
 	while IFS='>' read -r option actions; do
 		for action in $actions; do
-			# shellcheck disable=SC2086 # an option and its value
+			# shellcheck disable=SC2086
 			refuses "--${option%%[= ]*}: the action '$action' does not use it; it is for: " \
 				--$option "$action"
 		done

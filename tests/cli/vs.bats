@@ -14,7 +14,7 @@ print(*[run["block"] for run in json.load(open("v.json"))["results"]])'
 @test "each engine has its puts and gets, and a verdict" {
 	mininb 0 vs -d memory,null -c 2000 --runs=4 --durability=none --output=v.json
 	equals "$stderr" ''
-	# in throughput as well, unless one of the short runs lost its CPU for a moment
+	# at p50 instead of throughput if one of the short runs lost its CPU for a moment
 	matches "$output" '^put: null is [0-9.]+ times faster than memory (in throughput|at p50)'
 	matches "$output" $'\nget: null is [0-9.]+ times faster'
 	contains "$output" 'put: null (4 runs) against memory (4 runs), service times'
@@ -31,7 +31,7 @@ print(*[run["block"] for run in json.load(open("v.json"))["results"]])'
 	contains "$output" '"is_ranked": true'
 }
 
-@test "a workload is loaded and run" {
+@test "vs loads and runs a workload" {
 	mininb 0 vs -d memory,null -w ycsb-a --records=500 --count=1000 --runs=2 --seed=5
 	contains "$output" 'load: null (2 runs) against memory (2 runs)'
 	contains "$output" 'run: null (2 runs) against memory (2 runs)'
@@ -41,12 +41,12 @@ print(*[run["block"] for run in json.load(open("v.json"))["results"]])'
 	contains "$output" 'run: null (1 run) against memory (1 run)'
 }
 
-@test "no precision ends it before five rounds, and none after that is too loose" {
+@test "--precision ends a comparison after five rounds at the earliest" {
 	mininb 0 vs -d memory,null -c 1000 --precision=100% --durability=none --budget=1m
 	matches "$output" 'against memory \(([5-9]|[1-9][0-9]+) runs\)'
 }
 
-@test "a budget that is over ends it with the round" {
+@test "an exceeded budget ends the comparison after the round" {
 	mininb 0 vs -d memory,null -c 1000 --budget=1ms
 	contains "$stderr" 'the time budget is used up'
 	contains "$output" 'null (1 run) against memory (1 run)'
@@ -62,7 +62,7 @@ runs = sorted(json.load(open("v.json"))["results"], key=lambda run: run["contest
 print(*dict.fromkeys((run["contestant"], run["name"]) for run in runs))'
 }
 
-@test "the base is the engine that was named first, whatever ran first" {
+@test "the base is the first engine on the command line, not the first to run" {
 	for seed in 1 2; do
 		mininb 0 vs -d null,memory -c 500 --runs=1 --durability=none --seed="$seed" \
 			--output=v.json
@@ -85,7 +85,7 @@ print({runs[i]["name"] for i in range(0, len(runs), 4)})'
 	contains "$output" '90 % CI'
 }
 
-@test "an engine against itself, with other options or with none" {
+@test "vs compares an engine with itself, with the same or other options" {
 	mininb 0 vs -d memory,memory -c 2000 --runs=2 --output=v.json
 	contains "$output" 'get: memory#2 (2 runs) against memory#1 (2 runs), service times'
 	equals "$(contestants)" "(1, 'memory#1') (2, 'memory#2')"
@@ -96,17 +96,17 @@ print({runs[i]["name"] for i in range(0, len(runs), 4)})'
 		'differing option block_size of leveldb: 8KiB (leveldb#1), 64KiB (leveldb#2)'
 }
 
-@test "repetitions are not called single runs, and a single round is" {
+@test "only a single round has the note one-run" {
 	mininb 0 vs -d memory,null -c 500 --runs=2 --durability=none --output=v.json
 	run -1 grep -c '"one-run"' v.json
 	mininb 0 vs -d memory,null -c 500 --runs=1 --durability=none --output=v.json
 	equals "$(grep -c '"one-run"' v.json)" 4
 }
 
-@test "an engine that crashes is left out, and the others are compared" {
+@test "an engine that crashes is omitted, and the others are compared" {
 	mininb 1 vs -d "memory,$(plugin crashes),null" -c 1000 --runs=2 --output=v.json
 	matches "$stderr" 'crashes, round 1: put ended with status 1'
-	matches "$stderr" 'crashes: SIG(SEGV|ABRT) in' # the latter with a sanitizer
+	matches "$stderr" 'crashes: SIG(SEGV|ABRT) in' # SIGABRT with a sanitizer
 	contains "$stderr" 'crashes failed; vs leaves it out from now on'
 	contains "$output" 'null (2 runs) against memory (2 runs)'
 	contains "$output" 'Note: crashes is left out, run 1: put ended with status 1'
@@ -116,7 +116,7 @@ print({runs[i]["name"] for i in range(0, len(runs), 4)})'
 	equals "$output" "$printed"
 }
 
-@test "engines that cannot be compared are said to be so after the first round" {
+@test "vs stops after the first round if the engines cannot be ranked" {
 	needs_leveldb
 	mininb 2 vs -d memory,leveldb -c 1000 --runs=50 --output=v.json
 	contains "$stderr" 'these results cannot be ranked: differing durability'
@@ -126,7 +126,7 @@ print({runs[i]["name"] for i in range(0, len(runs), 4)})'
 	matches "$output" '^NOT COMPARABLE: differing durability: none \(memory\), process'
 }
 
-@test "options of one engine and of all go to them" {
+@test "options with and without an engine's name apply to one or all engines" {
 	needs_leveldb
 	mininb 0 vs -d leveldb,null -c 1000 --runs=1 --force --output=v.json -t 2 -k 20 \
 		-o leveldb.block_size=8KiB --settle=none
@@ -157,7 +157,7 @@ print({run["workload"]["key_bytes"] for run in json.load(open("v.json"))["result
 @test "an interrupted vs compares the finished rounds" {
 	start vs -d memory,null -c 3000 --precision=0.001% --budget=1m --output=v.json
 	[[ -e /proc/$pid/task/$pid/children ]] || skip 'this kernel does not list children'
-	# Each run starts some processes, and a round has fewer than this loop waits for.
+	# The loop waits for more processes than one round starts.
 	local seen=' ' count=0
 	has_done_rounds()
 	{

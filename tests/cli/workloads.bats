@@ -25,7 +25,7 @@ value_of()
 	equals "$(sed 1d <<<"$output" | sort)" "$(sed 1d <<<"$output")"
 }
 
-@test "a workload is printed as a file that is the same workload" {
+@test "a printed workload is a file of the same workload" {
 	mininb 0 workloads readwhilewriting
 	contains "$output" '[workload]'
 	printf '%s\n' "$output" >my.ini
@@ -49,7 +49,7 @@ value_of()
 	contains "$output" 'Level             : atomic writes'
 }
 
-@test "keys are set in the order in which they come" {
+@test "keys are set in the order of the command line" {
 	mininb 0 workloads ycsb-a --records=10M --read 90 --set update=10 --records=5M \
 		--distribution=hotspot --set=run.hot-share=0.25 --duration=60s --warmup=10s
 	equals "$(value_of workload records)" 5000000
@@ -69,7 +69,7 @@ value_of()
 	equals "$(value_of load threads)" 4
 }
 
-@test "options of the same meaning set keys when they are typed" {
+@test "options with the same meaning set keys if they are given" {
 	mininb 0 workloads overwrite --klen=24 -v 1KiB -c 5k --value-ratio=0.25 -t 3 -i my.bin \
 		--key-format=file
 	equals "$(value_of workload key-size)" 24
@@ -82,7 +82,7 @@ value_of()
 	equals "$(value_of workload value-size)" 20
 	mininb 0 workloads ycsb-a --value-size=20 -v 10
 	equals "$(value_of workload value-size)" 10
-	mininb 0 workloads ycsb-a # and not when they are not
+	mininb 0 workloads ycsb-a # without them, the workload's own values
 	equals "$(value_of workload value-size)" 1000
 	equals "$(value_of run count)" 1000
 }
@@ -128,12 +128,12 @@ value_of()
 		run -w ycsb-a --distribution=zipfian-ycsb --theta=0.5
 }
 
-@test "keys are for actions that have a workload" {
+@test "keys are only for actions with a workload" {
 	refuses "--read: keys of workloads are for the actions load, run, replay, workloads, convert, vs, matrix; the action is 'put'" \
 		put --read=5
 	refuses "--readers.threads: keys of workloads are for the actions load, run, replay, workloads, convert, vs, matrix; the action is 'get'" \
 		--readers.threads=5 get
 	refuses "--records: keys of workloads are for" keys --records 5
 	equals "$(ls -A)" ''
-	mininb 0 keys -c 10 -w nothing --set a=b # these an action may pass over
+	mininb 0 keys -c 10 -w nothing --set a=b # only a warning
 }
