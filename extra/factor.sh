@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Factor analysis of the engine masstree, like section 6.2 of its paper: variants of the engine,
-# each of which adds an option to the previous one, on puts and gets of rw1.
+# Factor analysis of the engine masstree, like section 6.2 of its paper. Runs puts and gets of rw1
+# on variants of the engine, each of which adds an option to the previous one.
 #
 #   factor.sh [DIRECTORY] [OPTION of mininb vs]...
 #
 # Writes to DIRECTORY (./factor): factor.json, the results; factor.txt, a table; factor.gp, a
 # gnuplot script of bars, for: gnuplot factor.gp >factor.png
 #
-# Needs jq. $MININB is the command to call, $COUNT the puts of a run (5M), $RUNS the repetitions
-# (5). All variants put the same keys, in rounds of random order. Factors that only the paper has
-# are left out: its binary tree and 4-tree are other data structures.
+# Needs jq. $MININB is the command to call, $COUNT the number of puts of a run (5M), $RUNS the
+# number of repetitions (5). All variants put the same keys, and run in random order in each round.
+# The binary tree and the 4-tree of the paper are omitted, because they are other data structures.
 set -eu
 
 mininb=${MININB:-mininb} dir=factor
@@ -24,7 +24,7 @@ case ${1:-} in
 esac
 mkdir -p "$dir"
 
-# each option, and its value from that variant on
+# Each variant after the first adds one of these options.
 factors='allocator=pool hugepages=yes compare=integer prefetch=yes permutation=yes'
 base='allocator=malloc hugepages=no compare=bytes prefetch=no permutation=no'
 
@@ -39,7 +39,7 @@ for variant in $(seq $number); do
 	place=0
 	for factor in $factors; do
 		place=$((place + 1))
-		[ $place -ge "$variant" ] || continue # the default, which every variant after has
+		[ $place -ge "$variant" ] || continue
 		words="$words -o masstree#$variant.$factor"
 	done
 	place=0
@@ -48,7 +48,7 @@ for variant in $(seq $number); do
 		[ $place -lt "$variant" ] || words="$words -o masstree#$variant.$setting"
 	done
 done
-# shellcheck disable=SC2086 # words
+# shellcheck disable=SC2086
 "$mininb" vs --driver=$drivers --workload=rw1 --puts.duration=0s --puts.count="${COUNT:-5M}" \
 	--latency=sampled:64 --runs="${RUNS:-5}" --path="$dir/nb" --output="$dir/factor.json" --force $words "$@" >&2
 rm -rf "$dir/nb"
@@ -77,7 +77,7 @@ jq -r --arg names "$names" '
 	echo 'set style fill solid 0.6'
 	echo 'set yrange [0:*]'
 	echo 'set ylabel "M operations a second"'
-	# shellcheck disable=SC2016 # of gnuplot
+	# shellcheck disable=SC2016 # gnuplot expands them
 	echo '$factors << EOD'
 	sed 1d "$dir/factor.txt"
 	echo EOD

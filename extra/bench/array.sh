@@ -1,13 +1,14 @@
 #!/bin/bash
-# How operations from a file of keys as an array scale: one thread, two threads, and two processes
-# of one thread each in parallel, on the null engine.
+# Measures how replays of an array of keys scale on the null engine: one thread, two threads, and
+# two parallel processes with one thread each.
 #
 #   extra/bench/array.sh [RUNS [COUNT]]
 #
-# RUNS of each [9], in turn, of COUNT operations in total [10000000]. Two processes share nothing,
-# so two threads cannot be faster than two processes: CPUs of a virtual machine may be halves of one
-# core. Runs with real-time priority where that is permitted, which keeps other work off its CPUs.
-# Then a run must be shorter than a second, because the kernel takes back 5 % of each second.
+# RUNS is the number of runs of each [9], in turn, and COUNT the total number of operations
+# [10000000]. Two processes share nothing, so they limit the speed of two threads: two CPUs of a
+# virtual machine may be one core. If permitted, runs have real-time priority, which keeps other
+# work off their CPUs. Such a run must take less than a second, because the kernel takes back 5 % of
+# each second.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Compares the engine fptree with leveldb and lmdb, all through mininb, in turn within one run and
-# on one tmpfs. Prints tables in Markdown: medians, and ratios of throughput. Each ratio is of one
-# pair, that is, of runs that were close in time. All figures include the cost of the harness, which
-# is printed beside them.
+# Compares the engine fptree with leveldb and lmdb. mininb measures them in turn on the same tmpfs.
+# Prints Markdown tables of medians and of throughput ratios. Each ratio is of one pair, that is, of
+# runs close in time. All figures include the cost of the harness, which is printed beside them.
 #
 #   extra/bench/fptree.sh [PAIRS] [RECORDS]
 #
@@ -26,7 +25,7 @@ set -euo pipefail
 readonly build=${BENCH_BUILD:-$repo/build-bench}
 readonly place=${BENCH_DIR:-/dev/shm/mininb-bench}
 readonly mininb=$build/cli/mininb
-readonly base=leveldb # what the ratios are to
+readonly base=leveldb # the denominator of the ratios
 readonly engines=(fptree fptree-process leveldb lmdb)
 
 parse_arguments()
@@ -40,7 +39,7 @@ parse_arguments()
 	records=${2:-2200000}
 	[[ $pairs =~ ^[1-9][0-9]{0,2}$ ]] || usage_error "PAIRS is a number from 1 to 999"
 	[[ $records =~ ^[1-9][0-9]{3,9}$ ]] || usage_error "RECORDS is a number from 1000 up"
-	mixed=$((records * 35 / 220)) # as many as the published run has of its 2.2 million
+	mixed=$((records * 35 / 220)) # the proportion of the published run of 2.2 million records
 	ycsb_records=$((records < 1000000 ? records : 1000000))
 }
 
@@ -62,8 +61,8 @@ prepare_build()
 	done
 }
 
-# With a real-time priority other programs take less of the time. The kernel may take back a part of
-# each second, which does not affect shorter runs.
+# With real-time priority, other programs take less CPU time. The kernel takes back a part of each
+# second, which does not affect shorter runs.
 prepare_scheduler()
 {
 	scheduler=()
@@ -483,7 +482,7 @@ machine()
 			printf "%d pair%s; ", pairs, (pairs > 1 ? "s" : "")
 			if (most > 0)
 				printf "other processes used up to %.0f %% of all CPU time in a run\n\n", most
-			else # too short runs do not tell
+			else # short runs do not report it
 				printf "no run told of other processes\n\n"
 		}' "$samples"
 }
@@ -540,7 +539,7 @@ main()
 	for ((pair = 1; pair <= pairs; pair++)); do
 		one_pair
 	done
-	write_tables >"$work/tables" # not half of them
+	write_tables >"$work/tables"
 	cat "$work/tables"
 	say "done in $(human_time "$(seconds_since "$started")")"
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A matrix of 24 runs that is killed with SIGKILL again and again ends with the same results.
+# Checks that a matrix of 24 runs ends with the same results after many SIGKILLs.
 #
 #   extra/bench/kills.sh BUILD [KILLS]   BUILD: a build directory; KILLS: 20 if it is not given
 #
-# By chance a kill hits the matrix alone, or its processes, too. After each kill all files of results
-# must be complete, and older ones unchanged. If a matrix ends before all kills, another one begins.
+# Each kill hits at random only the matrix, or also its processes. After each kill, all result files
+# must be complete and the older ones unchanged. If a matrix ends before all kills, another begins.
 #
-# Exit status: 0 all of that holds; 1 not; 2 wrong usage.
+# Exit status: 0 the checks passed; 1 a check failed; 2 wrong usage.
 set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
@@ -46,7 +46,7 @@ files()
 	find "$1" -name '*.json' -printf '%f %i %T@\n' 2>/dev/null | sort
 }
 
-# Name, operations and digest of each step of each result of $1. Fails if one is not complete.
+# Name, operations and digest of each step in the results of $1. Fails if a result is incomplete.
 results()
 {
 	[[ -z $(files "$1") ]] || (cd "$1" && jq -r '(input_filename) as $file | .results[] |
@@ -66,7 +66,7 @@ results alone >alone.txt
 runs=$(files alone | wc -l)
 ((runs == 24)) || die "the plan has $runs runs, not 24"
 
-# Kill the matrix $1 before it has done three more runs. Returns whether it was still there.
+# Start the matrix $1 and kill it within the time of three runs. Fails if it had ended before.
 kill_matrix()
 {
 	local pid target status=0
@@ -81,7 +81,7 @@ kill_matrix()
 	((status == 137))
 }
 
-# What was there before must be there still, the same files, and the rest must be complete.
+# The earlier results of $1 must be unchanged files, and all results must be complete.
 check()
 {
 	local now

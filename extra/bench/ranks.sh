@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Ranks of MPICH in network namespaces, as if they were machines: against servers in this one.
-# Each run is compared with one process that has as many threads, in the first namespace.
+# Runs ranks of MPICH in separate network namespaces, like machines, with servers on this host. Each
+# run is compared with one process with as many threads, in the first namespace.
 #
 #   sudo extra/bench/ranks.sh BUILD [RANKS]   BUILD: a build directory; RANKS: 2 if it is not given
 #
-# Servers are a Redis Cluster of three nodes, and `mininb serve` with the engine memory.
-# MININB_SECONDS is how long each run lasts, 5 if it is not set. Needs root, ip, mpich and redis.
+# The servers are a Redis Cluster of three nodes, and `mininb serve` with the engine memory.
+# MININB_SECONDS is the duration of each run, by default 5. Needs root, ip, mpich and redis.
 #
-# Exit status: 0 digests are equal; 1 not, or a run failed; 2 wrong usage.
+# Exit status: 0 all digests are equal; 1 digests differ, or a run failed; 2 wrong usage.
 set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
@@ -21,7 +21,7 @@ for tool in ip unshare mpirun.mpich redis-server redis-cli jq; do
 	command -v "$tool" >/dev/null || die "$tool is not installed"
 done
 
-# In namespaces of its own, all that is made here goes when the script ends.
+# In separate namespaces, because the kernel then removes the network when the script ends.
 if [[ -z ${MININB_RANKS_INSIDE-} ]]; then
 	export MININB_RANKS_INSIDE=yes
 	exec unshare --net --mount "$0" "$@"
@@ -40,7 +40,7 @@ end()
 }
 trap end EXIT
 
-# A namespace for each rank, on one bridge, whose end here is .254.
+# Create a namespace for each rank, connected by a bridge. This host has the address .254.
 make_network()
 {
 	local i
@@ -56,7 +56,7 @@ make_network()
 		ip -n "mininb-$i" link set eth0 up
 		ip -n "mininb-$i" link set lo up
 	done
-	# What the launcher calls in place of ssh: HOST WORDS...
+	# The launcher calls this instead of ssh: enter [OPTION]... HOST WORD...
 	cat >"$scratch/enter" <<-EOF
 		#!/bin/sh
 		while [ "\${1#-}" != "\$1" ]; do shift; done
@@ -103,7 +103,7 @@ run_ranks()
 		die "$1: mpirun.mpich failed"
 }
 
-# $1: its name; the rest: how a client connects.
+# $1: a name; the rest: options with which a client connects.
 compare()
 {
 	local name=$1 hosts i one all

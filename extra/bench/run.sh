@@ -4,8 +4,8 @@
 #
 #   extra/bench/run.sh [harness|jobs|ENGINE] [PROCESSES] [COUNT]
 #
-# ENGINE is one with a file hand_ENGINE.c here. PROCESSES is the number of processes that measure
-# each side [7]. BENCH_SAME=1 measures mininb on both sides: the ratios should be 1.
+# ENGINE is an engine with a file hand_ENGINE.c here. PROCESSES is the number of processes that
+# measure each side [7]. With BENCH_SAME=1 both sides are mininb, so the ratios should be 1.
 #
 # Runs in $BENCH_DIR, by default on tmpfs, to avoid the influence of a disk.
 set -euo pipefail
@@ -19,7 +19,7 @@ shift || true
 if [[ ! -f $build/build.ninja ]]; then
 	meson setup --buildtype=release -Dtests=false "$build" "$root" >/dev/null
 fi
-ninja -C "$build" build.ninja >/dev/null # an old build may not know of all engines
+ninja -C "$build" build.ninja >/dev/null # an old configuration may lack engines
 known=$(ninja -C "$build" -t targets all)
 targets=(extra/bench/bench_harness extra/bench/bench_jobs)
 for hand in "$root"/extra/bench/hand_*.c; do

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Makes the table of extra/workloads/taobench/README.md: taobench.sh ENGINE...
+# Prints the table of extra/workloads/taobench/README.md: taobench.sh ENGINE...
 #
-# Loads workloads O and A of TAOBench into each engine and runs each $RUNS times (3): two threads,
-# $EDGES edges (20000), $WARMUP seconds (1) of warm-up and $SECONDS_EACH (3) that count. Prints a
-# row for each engine: the level of its transactions, and medians of operations and records per
-# second and of the share of refused operations. An ENGINE may have options:
-# "redis,--preconditions=no". $MININB is the program, $DIR a directory for databases.
+# Loads the workloads O and A of TAOBench into each engine, with $EDGES edges (20000), and runs each
+# $RUNS times (3). A run has two threads, $WARMUP seconds (1) of warm-up and $SECONDS_EACH seconds
+# (3) of measurement. Each row has the transaction level of the engine, and the medians of
+# operations and records per second and of the share of refused operations. An ENGINE may have
+# options: "redis,--preconditions=no". $MININB is the program, $DIR a directory for databases.
 set -eu
 
 mininb=${MININB:-mininb}

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# One run by the tasks of a Slurm job: each does its shard, all begin together, and one result
-# comes out of it.
+# The tasks of a Slurm job execute one run together. Each task executes a shard, all start at the
+# same time, and the script merges their results.
 #
 #   sbatch --ntasks=4 extra/examples/cluster/slurm.sh DIR [options of mininb run]
 #
-# DIR is on a file system that all nodes share. The servers hold the data already (mininb load).
-# The clocks of the nodes must agree, as NTP keeps them. MININB_DELAY seconds are left for the
-# tasks to start and connect.
+# DIR is on a file system that all nodes share. The servers must already have the data (mininb
+# load). NTP must keep the clocks of the nodes equal. The tasks have MININB_DELAY seconds [30] to
+# start and connect.
 #SBATCH --job-name=mininb
 #SBATCH --ntasks=4
 set -euo pipefail
@@ -23,7 +23,7 @@ mkdir -p "$dir"
 start=$(($(date +%s) + ${MININB_DELAY:-30}))
 tasks=${SLURM_NTASKS:?is not set: start this with sbatch}
 
-# SLURM_PROCID is set for each task, so that shell has to expand it.
+# Each task has its own SLURM_PROCID, so the task's shell must expand it.
 # shellcheck disable=SC2016
 srun --ntasks="$tasks" --kill-on-bad-exit=1 bash -c '
 	dir=$1 start=$2 tasks=$3
