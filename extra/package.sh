@@ -26,7 +26,7 @@ unpack_source()
 	local source=$temporary/mininb
 	mkdir "$source"
 	git -C "$repo" -c safe.directory="$repo" archive HEAD | tar -x -C "$source" ||
-		die "$repo is not a git checkout, so its files are not known"
+		die "$repo is not a git checkout; the packages are made of committed files"
 }
 
 build()
@@ -107,20 +107,20 @@ try_packages()
 	ask_lintian
 	need mmdebstrap
 	write_trial
-	say "trying the packages in a fresh Debian"
+	say "testing the packages in a fresh Debian"
 	if try_in_fresh_root; then
-		say "they work in a fresh Debian"
+		say "the packages work in a fresh Debian"
 	elif grep -q '^+ mininb' "$temporary/trial.log"; then
 		tail -n 20 "$temporary/trial.log" >&2
 		die "the packages do not work in a fresh Debian"
 	else
 		tail -n 3 "$temporary/trial.log" >&2
-		say "no fresh Debian to be had: trying the packages where they are unpacked"
+		say "cannot create a fresh Debian; testing the unpacked packages instead"
 		try_unpacked || {
 			tail -n 20 "$temporary/trial.log" >&2
-			die "the packages do not work"
+			die "the unpacked packages do not work"
 		}
-		say "they work where they are unpacked"
+		say "the unpacked packages work"
 	fi
 }
 
@@ -138,7 +138,7 @@ main()
 		;;
 	-*) usage_error "unknown option $1" ;;
 	esac
-	(($# <= 1)) || usage_error "there is one DIR"
+	(($# <= 1)) || usage_error "only one DIR is allowed"
 	dir=${1-$repo/build-packages}
 	as_owner mkdir -p "$dir"
 	dir=$(cd "$dir" && pwd)

@@ -105,7 +105,7 @@ parse_options()
 		esac
 		shift 2
 	done
-	[[ -z $user_keys || -f $user_keys ]] || usage_error "no such file of keys: $user_keys"
+	[[ -z $user_keys || -f $user_keys ]] || usage_error "$user_keys: no such key file"
 }
 
 build()
@@ -116,7 +116,7 @@ build()
 	configure "$build" -Dtests=false >&2
 	as_owner ninja -C "$build" >&2
 	mininb=$build/cli/mininb
-	[[ -x $mininb ]] || die "the build made no $mininb"
+	[[ -x $mininb ]] || die "the build did not create $mininb"
 }
 
 # Print all engines that can be loaded and are persistent and not remote, by their own report.
@@ -155,7 +155,7 @@ write_plan()
 	case $(stat -f -c %T "$path") in
 	tmpfs | ramfs)
 		cold=no
-		say "$path is memory, and so cannot be cold: the runs are warm"
+		say "$path is on a file system in memory, so --cold is omitted"
 		;;
 	esac
 	cat >"$plan" <<-EOF
@@ -306,7 +306,7 @@ main()
 	claim_results
 	matrix=("$mininb" matrix "$out/plan.ini" --results="$out" --path="$path" "${matrix_options[@]}")
 	# A failure to collect facts must not stop the run.
-	machine >"$out/machine.txt" || say "machine.txt may not be complete"
+	machine >"$out/machine.txt" || say "machine.txt may be incomplete"
 	describe_keys >"$out/keys.txt"
 	local status=0
 	run_matrix || status=$?

@@ -118,7 +118,7 @@ offered()
 		if apt-cache show "$package" >/dev/null 2>&1; then
 			printf '%s\n' "$package"
 		else
-			say "this system has no package $package: the tests that need it are skipped"
+			say "this system has no package $package; the tests that need it are skipped"
 		fi
 	done
 }
@@ -131,11 +131,11 @@ make_venv()
 		2>/dev/null) == "$version" ]]; then
 		return
 	fi
-	say "$oracle into $venv"
+	say "installing $oracle into $venv"
 	if ! as_owner /usr/bin/python3 -m venv --clear "$venv" ||
 		! as_owner "$venv/bin/pip" install --quiet --disable-pip-version-check "$oracle"; then
 		rm -rf "$venv"
-		say "no $oracle: the tests that ask it will be skipped"
+		say "$oracle is not installed; the tests that need it are skipped"
 	fi
 }
 
@@ -165,7 +165,7 @@ need_servers()
 	done
 	if ((${#services[@]} > 0)) && command -v systemctl >/dev/null; then
 		as_root systemctl disable --quiet "${services[@]}" ||
-			say "not disabled: ${services[*]}"
+			say "cannot disable the services ${services[*]}"
 	fi
 }
 
@@ -189,7 +189,7 @@ main()
 	esac
 
 	command -v dpkg-query >/dev/null ||
-		die "this is no Debian; see --list for what is needed"
+		die "this system has no dpkg; --list prints the packages that mininb needs"
 	local packages
 	mapfile -t packages < <(names "$to_build")
 	[[ $with_tests == no ]] || mapfile -t -O ${#packages[@]} packages < <(names "$to_test")

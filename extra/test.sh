@@ -194,7 +194,7 @@ suite()
 	cat "$temporary/results"
 	printf 'meson: %d passed, %d failed, %d skipped\n' "${counts[@]}"
 	if ((counts[0] + counts[1] + counts[2] == 0)); then
-		fail "$stage: no test was run"
+		fail "$stage: no tests ran"
 	elif ((status != 0 && counts[1] == 0)); then
 		fail "$stage: meson test ended with status $status"
 	fi
@@ -624,7 +624,7 @@ give_up()
 {
 	exec >&"$console"
 	cat "$temporary"/suite.log "$temporary"/beside/{output,suite.log} 2>/dev/null || true
-	fail "not done after $limit"
+	fail "the time limit of $limit was reached"
 	exit 1
 }
 
@@ -640,7 +640,7 @@ main()
 	((${#wanted[@]} > 0)) || read -ra wanted <<<"$stages"
 	for stage in "${wanted[@]}"; do
 		[[ " $stages " == *" $stage "* ]] ||
-			usage_error "unknown stage $stage: there are $stages"
+			usage_error "unknown stage $stage; the stages are $stages"
 	done
 	# timeout starts a process group, which ^C in a terminal would not reach.
 	if [[ -z ${MININB_TEST_LIMITED-} && ! -t 0 ]]; then

@@ -34,11 +34,11 @@ parse_arguments()
 		show_help
 		exit 0
 	fi
-	(($# <= 2)) || usage_error "$# arguments, and there are PAIRS and RECORDS only"
+	(($# <= 2)) || usage_error "got $# arguments; allowed: PAIRS and RECORDS"
 	pairs=${1:-3}
 	records=${2:-2200000}
-	[[ $pairs =~ ^[1-9][0-9]{0,2}$ ]] || usage_error "PAIRS is a number from 1 to 999"
-	[[ $records =~ ^[1-9][0-9]{3,9}$ ]] || usage_error "RECORDS is a number from 1000 up"
+	[[ $pairs =~ ^[1-9][0-9]{0,2}$ ]] || usage_error "PAIRS must be a number from 1 to 999"
+	[[ $records =~ ^[1-9][0-9]{3,9}$ ]] || usage_error "RECORDS must be a number of at least 1000"
 	mixed=$((records * 35 / 220)) # the proportion of the published run of 2.2 million records
 	ycsb_records=$((records < 1000000 ? records : 1000000))
 }
@@ -50,7 +50,7 @@ prepare_build()
 	configure "$build" --buildtype=release -Dtests=false >&2
 	as_owner ninja -C "$build" all >"$work/out" || {
 		cat "$work/out" >&2
-		die "it does not build in $build"
+		die "the build in $build failed"
 	}
 	local name
 	for name in fptree leveldb lmdb; do
@@ -123,7 +123,7 @@ measure()
 	*) step_failed "ended with status $status" "${command[@]}" ;;
 	esac
 	read_report "$table" "$row" "$sample" "$columns" <"$work/out" >>"$samples" \
-		2>"$work/err" || step_failed "gave another report than was expected" "${command[@]}"
+		2>"$work/err" || step_failed "printed an unexpected report" "${command[@]}"
 }
 
 step_failed()
@@ -475,7 +475,7 @@ machine()
 	done
 	printf 'Engines: %sdatabases on %s; mininb %s\n\n' "$versions" "$system" \
 		"$(git -C "$repo" -c safe.directory="$repo" describe --always --dirty 2>/dev/null ||
-			echo 'of a commit not known')"
+			echo 'of an unknown commit')"
 	awk -F '\t' -v pairs="$pairs" '
 		$3 == "others" && $5 + 0 > most { most = $5 + 0 }
 		END {
@@ -483,7 +483,7 @@ machine()
 			if (most > 0)
 				printf "other processes used up to %.0f %% of all CPU time in a run\n\n", most
 			else # short runs do not report it
-				printf "no run told of other processes\n\n"
+				printf "no run reported other processes\n\n"
 		}' "$samples"
 }
 
@@ -492,14 +492,14 @@ write_tables()
 	local sizes
 	printf '# fptree against %s and lmdb\n\n' "$base"
 	machine
-	printf 'Times are wall time by operation, the harness included; medians. Ratios are of\n'
-	printf 'throughput; behind them the least and the most. "emulated": what would be\n'
-	printf 'commit on persistent memory; on tmpfs it survives what "process" does.\n\n'
+	printf 'Times are medians of the wall time of an operation, including the harness. Ratios\n'
+	printf 'are of throughput, with their range in parentheses. "emulated" is level commit on\n'
+	printf 'tmpfs, which survives only a kill of the process.\n\n'
 	for sizes in 8+8 16+100; do
 		printf '## %s records of %s bytes, one thread\n\n' "$records" "${sizes/+/ + }"
-		printf 'A replay; get (uniform) and 50/50 (zipfian reads, inserts) each right after a load:\n\n'
+		printf 'A replay; get (uniform) and 50/50 (zipfian reads, inserts) directly after a load:\n\n'
 		engine_table "replay $sizes" 'load get run'
-		printf 'A process each; the load has settled and is compacted:\n\n'
+		printf 'Separate processes; the loaded database is settled and compacted:\n\n'
 		engine_table "settled $sizes" 'load get run'
 	done
 	printf '## Two threads, %s records of 8 + 8 bytes\n\n' "$records"
@@ -507,11 +507,12 @@ write_tables()
 	printf '## YCSB, %s records and as many operations, zipfian, one thread\n\n' "$ycsb_records"
 	printf 'Records of 8 + 8 bytes:\n\n'
 	engine_table 'ycsb 8+8' 'load ycsb-c ycsb-a'
-	printf 'Records of the size that YCSB has, keys of up to 23 bytes and values of 1000:\n\n'
+	printf 'Records of the default size of YCSB: keys of up to 23 bytes and values of 1000 bytes:\n\n'
 	engine_table 'ycsb default' 'load ycsb-c ycsb-a'
 	printf '## Space, flushes and recovery\n\n'
-	printf 'By record after a load in random order, one thread, fptree at commit; lines\n'
-	printf 'flushed and fences by insert; recovery is in the open that follows. "-": not told.\n\n'
+	printf 'Per record, after a load in random order by one thread, with fptree at commit.\n'
+	printf 'Flushed lines and fences are per insert; recovery is part of the next open. "-":\n'
+	printf 'not reported.\n\n'
 	space_table
 }
 
@@ -526,7 +527,7 @@ main()
 	: >"$samples"
 	prepare_build
 	prepare_scheduler
-	[[ $(stat -f -c %T "$work") == tmpfs ]] || say "$place is not on tmpfs: this measures its device"
+	[[ $(stat -f -c %T "$work") == tmpfs ]] || say "$place is not on tmpfs, so its device affects the results"
 	load_before=$(cut -d ' ' -f 1-3 /proc/loadavg)
 	started=$EPOCHREALTIME
 	make_traces

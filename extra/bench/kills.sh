@@ -91,17 +91,17 @@ check()
 	seen=$now
 	results "$1" >now.txt || die "a result cannot be read"
 	[[ ! -s now.txt || $(grep -cFxf alone.txt now.txt) == $(wc -l <now.txt) ]] ||
-		die "a result differs from that of the matrix that was left alone"
+		die "a result differs from that of the undisturbed matrix"
 }
 
 end()
 {
-	matrix "$1" || die "the matrix fails after kills"
+	matrix "$1" || die "the matrix failed after the kills"
 	check "$1"
 	cmp alone.txt now.txt || die "the sets of results differ"
 	[[ $(find "$1" -type f ! -name '*.json' -printf '%f\n' | sort | paste -sd ' ') == \
 		'index.html lock table.txt' ]] || die "$1 contains other files"
-	[[ -z $(ls nb) ]] || die "databases were left"
+	[[ -z $(ls nb) ]] || die "the matrix left databases"
 }
 
 landed=0 round=1 seen=''
