@@ -12,16 +12,16 @@ if ! command -v clang-format >/dev/null; then
 fi
 # Versions of clang-format differ on some lines.
 if ! clang-format --version | grep -q 'version 14\.'; then
-	echo "skipped: this clang-format is not version 14, which the files are formatted with"
+	echo "skipped: the files are formatted with clang-format 14, not with this version"
 	exit 77
 fi
 if ! git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
-	echo "skipped: not a git checkout, so which files are ours is not known"
+	echo "skipped: only git knows the files of the repository, and this is not a checkout"
 	exit 77
 fi
 files=$(git ls-files -- '*.c' '*.h')
 if [ -z "$files" ]; then
-	echo "there are no C files"
+	echo "the repository contains no C files"
 	exit 1
 fi
 # Our file names contain no spaces.

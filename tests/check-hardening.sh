@@ -15,7 +15,7 @@
 set -eu
 
 command -v readelf >/dev/null || {
-	echo 'no readelf (binutils)'
+	echo 'skipped: readelf (binutils) is not installed'
 	exit 77
 }
 flags=$1
@@ -50,7 +50,7 @@ check_all() {
 	readelf -lW "$1" | grep -q GNU_RELRO || lacks "$1" 'has relocations that stay writable (no -z relro)'
 	readelf -lW "$1" | grep 'GNU_STACK' | grep -q 'RW ' || lacks "$1" 'has an executable stack'
 	if readelf -lW "$1" | grep -qE '^ *LOAD.* RWE '; then
-		lacks "$1" 'has a segment that is written and executed'
+		lacks "$1" 'has a segment that is writable and executable'
 	fi
 	search=$(check_search "$1")
 	[ -z "$search" ] || lacks "$1" "looks for libraries in $search"

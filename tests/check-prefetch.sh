@@ -12,7 +12,7 @@ case $(uname -m) in
 x86_64) instruction=prefetch ;;
 aarch64) instruction=prfm ;;
 *)
-	echo "no name of the prefetch instruction for $(uname -m)"
+	echo "skipped: the prefetch instruction of $(uname -m) is unknown"
 	exit 77
 	;;
 esac
@@ -28,7 +28,7 @@ for function in $functions; do
 		/^[A-Za-z_][A-Za-z0-9_.]*:/ { own = $1 == name ":" || index($1, name ".") == 1 }
 		own && index($1, instruction) == 1 { count++ }
 		END { exit count == 0 }' "$dir/s" || {
-		echo "$file: $function() prefetches nothing"
+		echo "$file: $function() contains no prefetch instruction"
 		failed=1
 	}
 done

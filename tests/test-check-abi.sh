@@ -9,7 +9,7 @@ set -eu
 
 include=$1 library=$2 baseline=$3
 shift 3
-cc=$* # words
+cc=$*
 here=$(dirname "$0")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -35,7 +35,7 @@ try()
 		exit 77
 	fi
 	if [ "$status" -ne "$1" ]; then
-		echo "$2: status $status, not $1"
+		echo "$2: exit status $status, not $1"
 		cat "$dir/out"
 		failures=$((failures + 1))
 	fi
@@ -45,7 +45,7 @@ try 1 'a member in the middle of the table' engine.h \
 	's/^	const char \*summary; .*/&\n	void *more;/'
 try 1 'a verb in the middle of the table' engine.h \
 	's/^	int (\*tick)(struct nb_session \*session);/	int (*more)(void);\n&/'
-try 1 'a member less' engine.h '/^	int (\*tick)(struct nb_session \*session);/d'
+try 1 'a removed member' engine.h '/^	int (\*tick)(struct nb_session \*session);/d'
 try 1 'another type of a member' engine.h 's/^	uint32_t caps; /	uint64_t caps; /'
 try 1 'another argument of a verb' engine.h \
 	's/^	int (\*tick)(struct nb_session \*session);/	int (*tick)(struct nb_session *session, int how);/'
@@ -55,7 +55,7 @@ try 1 'a member in the middle of a structure of options' run.h \
 	's/^	uint32_t clock;  /	uint32_t more;\n&/'
 try 0 'a function that is not exported yet' mininb.h \
 	's/^const char \*$/int\nnb_more(int how);\n\n&/;'
-try 0 'words of a comment' engine.h 's/one static const table/one table/'
+try 0 'a changed comment' engine.h 's/one static const table/one table/'
 try 1 'a verb at the end of the table' engine.h \
 	's/^	const struct nb_engine \*(\*variant)(.*/&\n	int (*more)(void);/'
 try 1 'a member at the end of a structure of options' run.h \
@@ -64,11 +64,11 @@ try 1 'a member at the end of a structure of options' run.h \
 # A function that programs call but the library lacks.
 sed 's/^nb_version:/nb_gone:/' "$baseline" >"$dir/baseline.txt"
 if "$here/check-abi.py" "$include" "$library" "$dir/baseline.txt" "$@" >"$dir/out" 2>&1; then
-	echo "a function less was not found"
+	echo "a missing function was not detected"
 	failures=$((failures + 1))
 fi
 if ! "$here/check-abi.py" "$include" "$library" "$baseline" "$@" >"$dir/out" 2>&1; then
-	echo "the interface as it is was not taken for compatible"
+	echo "the unchanged interface was reported as incompatible"
 	cat "$dir/out"
 	failures=$((failures + 1))
 fi

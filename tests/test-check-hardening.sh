@@ -29,16 +29,16 @@ expect() {
 	"$@" -o "$dir/a" "$dir/a.c"
 	if sh "$here/check-hardening.sh" fortify "$dir/a" >"$dir/out"; then
 		[ -z "$said" ] && return
-		echo "passes, but: $said"
+		echo "the check passes, but should report: $said"
 		exit 1
 	fi
 	[ -n "$said" ] && grep -q -- "$said" "$dir/out" && return
-	echo "wanted: '$said'; said:"
+	echo "expected '$said' in the report:"
 	cat "$dir/out"
 	exit 1
 }
 
-# shellcheck disable=SC2086 # they are words
+# shellcheck disable=SC2086
 {
 	expect '' "$@" $good
 	expect 'at a fixed address' "$@" $good -fno-pie -no-pie

@@ -34,17 +34,17 @@ expect_refusal() {
 	make_tree
 	printf '%s\n' "$2" >>"$tree/$1"
 	if output=$(sh "$check" "$tree"); then
-		echo "not found: $2 in $1"
+		echo "not detected: $2 in $1"
 		failed=1
 	elif ! printf '%s\n' "$output" | grep -q "^$1: "; then
-		echo "found, but $1 is not named: $output"
+		echo "the report does not name $1: $output"
 		failed=1
 	fi
 }
 
 make_tree
 if ! sh "$check" "$tree"; then
-	echo "a tree without a violation is refused"
+	echo "a correct tree is rejected"
 	failed=1
 fi
 

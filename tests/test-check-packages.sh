@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# check-packages.sh finds what it promises to find: test-check-packages.sh SOURCE_TREE VERSION
+# check-packages.sh finds each kind of error: test-check-packages.sh SOURCE_TREE VERSION
 set -eu
 
 root=$1
@@ -22,11 +22,11 @@ refuses() {
 		done)
 	(cd "$dir/tree" && "$@")
 	if sh "$check" "$dir/tree" "$version" >"$dir/said"; then
-		echo "is not found: $text"
+		echo "not detected: $text"
 		exit 1
 	fi
 	grep -qF "$text" "$dir/said" || {
-		echo "lacks '$text':"
+		echo "'$text' is not in the report:"
 		cat "$dir/said"
 		exit 1
 	}

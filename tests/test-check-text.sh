@@ -28,10 +28,10 @@ make_tree() {
 # $1: the expected report on the current tree.
 expect_refusal() {
 	if output=$(sh "$check" "$tree" "$tree/program"); then
-		echo "not found: $1"
+		echo "not detected: $1"
 		failed=1
 	elif ! printf '%s\n' "$output" | grep -qF "$1"; then
-		echo "found, but not said: $1; but: $output"
+		echo "expected the report '$1', got: $output"
 		failed=1
 	fi
 	make_tree

@@ -32,7 +32,7 @@ others=$(sed -n "s/^option('\([a-z]*\)', type: 'feature'.*/-D\1=disabled/p" "$ro
 	grep -v dbm)
 export CC=cc
 for option in auto enabled; do
-	# shellcheck disable=SC2086 # an option each
+	# shellcheck disable=SC2086
 	"$@" setup "$dir/build-$option" "$root" -Dtests=false $others -Dqdbm=auto -Dgdbm=$option \
 		'-Dc_args=-Dgdbm_close()=1' >"$dir/$option"
 done

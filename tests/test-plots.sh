@@ -7,7 +7,7 @@
 set -eu
 
 command -v gnuplot >/dev/null || {
-	echo 'skipped: there is no gnuplot'
+	echo 'skipped: gnuplot is not installed'
 	exit 77
 }
 
@@ -17,7 +17,8 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 
-# shellcheck disable=SC2016 # a name with all that could end a text of gnuplot, and a result without a single run.
+# The label contains every character that could end a string of gnuplot.
+# shellcheck disable=SC2016
 sed 's/"label": ""/"label": "50 % \\"a\\\\b\\" '"'c'"' `d` $e @f"/' "$stored/put.json" >put.json
 python3 -c 'import json, sys
 def keep(name, wanted):
@@ -42,7 +43,7 @@ draw() {
 		exit 1
 	}
 	if [ -s "$2.said" ]; then
-		echo "$3: gnuplot said:"
+		echo "$3: gnuplot printed:"
 		cat "$2.said"
 		exit 1
 	fi
@@ -70,12 +71,12 @@ draw svg d nothing.gp
 draw svg e no-threads.gp
 for drawn in [de]-*; do
 	[ ! -e "$drawn" ] || {
-		echo "$drawn was drawn of nothing"
+		echo "$drawn exists, but its script has no data"
 		exit 1
 	}
 done
 if grep -L '</svg>' ./*.svg | grep .; then
-	echo 'is no whole picture'
+	echo 'these pictures are incomplete'
 	exit 1
 fi
-echo 'all pictures are there'
+echo 'all pictures exist'

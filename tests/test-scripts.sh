@@ -7,7 +7,7 @@ set -eu
 
 for tool in git shellcheck bash; do
 	command -v "$tool" >/dev/null || {
-		echo "skipped: there is no $tool"
+		echo "skipped: $tool is not installed"
 		exit 77
 	}
 done

@@ -23,18 +23,18 @@ dies() {
 	:
 }
 
-"$replay" "$dir/corpus" >/dev/null || fail 'the inputs alone are fine'
+"$replay" "$dir/corpus" >/dev/null || fail 'the inputs without mutations crashed'
 dies "$replay" --mutate=2000 --seed=5 --dict="$dir/toy.dict" "$dir/corpus"
 told=$(sed -n 's/^died of a mutation of .*; the same again: //p' "$dir/err")
-[ -n "$told" ] || fail 'it is not told what it died of'
+[ -n "$told" ] || fail 'the message does not name the mutation'
 
-# shellcheck disable=SC2086 # two words
+# shellcheck disable=SC2086
 dies "$replay" $told --save="$dir/x" --dict="$dir/toy.dict" "$dir/corpus"
-grep -q "again: $told\$" "$dir/err" || fail 'another one died'
-[ "$(cut -b 2 "$dir/x" | head -n 1)" = X ] || fail 'what was kept is not what died'
+grep -q "again: $told\$" "$dir/err" || fail 'another mutation crashed'
+[ "$(cut -b 2 "$dir/x" | head -n 1)" = X ] || fail 'the saved input is not the one that crashed'
 dies "$replay" "$dir/x"
-grep -q "^died of $dir/x\$" "$dir/err" || fail 'a file that dies is not named'
+grep -q "^died of $dir/x\$" "$dir/err" || fail 'the message does not name the input that crashed'
 
-"$replay" >/dev/null 2>&1 && fail 'no inputs are no mistake'
-"$replay" "$dir/nothing" >/dev/null 2>&1 && fail 'a file that is not there is no mistake'
+"$replay" >/dev/null 2>&1 && fail 'missing inputs were accepted'
+"$replay" "$dir/nothing" >/dev/null 2>&1 && fail 'a missing file was accepted'
 exit 0
