@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Our output in HdrHistogram's formats, read by PyPI's hdrhistogram.
+"""mininb's output in HdrHistogram's formats, read by PyPI's hdrhistogram.
 
     test_hdr_writers.py MININB STORED_RESULTS
 
-Exit status 77: that module is missing. Then set Meson's -Dhdr_python=, or the variable
+Exit status 77: the module is missing. In that case, set Meson's -Dhdr_python=, or the variable
 HDR_PYTHON, to a python that has it (pip install hdrhistogram, in a venv).
 """
 import datetime
@@ -112,7 +112,7 @@ def check_table(title, points, footer, theirs):
         check("%s: count at %s" % (title, level), count, steps[at][1])
         if abs(value - min(steps[at][0] / 1000, most)) > 0.0005:
             check("%s: value at %s" % (title, level), value, steps[at][0] / 1000)
-        # the table has only 12 digits of the level
+        # the table prints only 12 digits of the level
         if level < 1 and abs(point[3] * (1 - level) - 1) > 0.005:
             check("%s: distance at %s" % (title, level), point[3], 1 / (1 - level))
     check(title + ": last", [1.0, total], points[-1][1:])
@@ -128,7 +128,7 @@ def tag_of(title):
     head, series = title.rsplit(": ", 1)
     words = head.split(", ")
     if words[1] == "put" and len(words) == 4:
-        words.pop(2)  # the group of a classic action has no name in a tag
+        words.pop(2)  # tags omit the group of a classic action
     return "/".join([words[0].replace(" ", "_")] + words[2:] + [series.split()[0]])
 
 
@@ -144,7 +144,7 @@ def write(directory, results, name):
 
 def main():
     both = []
-    for name in ("put", "rate"):  # the later run begins later
+    for name in ("put", "rate"):
         with open(os.path.join(sys.argv[2], name + ".json"), encoding="utf-8") as file:
             both.append(json.load(file))
     stored, results = both[0], [both[0]["results"][0], both[1]["results"][0]]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compare our histograms with PyPI's hdrhistogram, in both directions.
+"""Compare mininb's histograms with PyPI's hdrhistogram, in both directions.
 
     test_histogram_oracle.py PATH_OF_histogram_oracle
 
-Exit status 77: that module is missing. Then set Meson's -Dhdr_python=, or the variable
+Exit status 77: the module is missing. In that case, set Meson's -Dhdr_python=, or the variable
 HDR_PYTHON, to a python that has it (pip install hdrhistogram, in a venv).
 """
 import os

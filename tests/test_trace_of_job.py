@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The loading of the workload 220w, written as a trace, equals the file of its project.
+"""The load of the workload 220w, written as a trace, equals the file of its project.
 
     test_trace_of_job.py PATH_OF_trace_of_job PRESET
 
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-SIZE = 59135012  # with the end of the last line
+SIZE = 59135012  # with the last newline
 BLOB = "c6e464bfb1cd64593b6a6cff652630419f4ccfe2"
 LINES = 2200000
 

@@ -33,7 +33,7 @@ class Shell:
 
     def run(self, command):
         end = 'end of the output'
-        self.process.stdin.write(  # and leave $? as it is
+        self.process.stdin.write(  # keeps $?
             f'{command}\nstatus=$?; printf "\\n{end}\\n"; (exit $status)\n')
         self.process.stdin.flush()
         lines = []
@@ -44,7 +44,7 @@ class Shell:
         else:
             sys.exit(f'the shell ended at: {command}')
         if lines and lines[-1] == '':
-            lines.pop()  # of printf
+            lines.pop()  # from printf
         return lines
 
 

@@ -20,7 +20,7 @@ import tempfile
 import time
 
 TURN, PAUSE = 0.1, 0.003  # seconds
-EDGES = 0.025, 0.005  # not counted at the begin and at the end of a turn
+EDGES = 0.025, 0.005  # not counted at the start and the end of a turn
 JOB = ['-w', 'ycsb-c', '--records=20000', '--quiet']
 MPIRUN = ['mpirun.mpich', '-n', '2']
 

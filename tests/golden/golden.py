@@ -32,7 +32,7 @@ EXPECTED = HERE / "expected"
 UNUSUAL = {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8", "TZ": "Asia/Kathmandu", "COLUMNS": "40",
            "LINES": "10", "TERM": "xterm-256color", "HOME": "/nonexistent"}
 
-DIFF_LINES = 60  # of each file, printed
+DIFF_LINES = 60  # printed for each file
 
 # Large formats are written for a few results, which together contain every section.
 SOME = {
@@ -44,7 +44,7 @@ SOME = {
     "sofaster": ["batches", "crashed", "interrupted", "put", "run-c", "rate"],
 }
 
-# OUT is a directory of the test. The files that the command writes there are compared as well.
+# The test also compares the files that the command writes to its directory OUT.
 OTHERS = {
     "crash.refused": "report crash.json",
     "put.fold": "report --fold put.json",
@@ -128,7 +128,7 @@ def output(mininb, name, command):
     text += "==> stderr\n" + done.stderr.decode() if done.stderr else ""
     text += f"==> exit status {done.returncode}\n" if done.returncode else ""
     text = reduced(text)
-    if command.startswith("report --format=json"):  # usually the very file, so nothing is left
+    if command.startswith("report --format=json"):  # usually equals the stored file
         return "".join(diff(reduced(read(STORED / name)), text, name, 0))
     return text
 

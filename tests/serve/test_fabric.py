@@ -56,7 +56,7 @@ class AtWork:
         while True:
             try:
                 some = os.read(self.terminal, 4096)
-            except OSError:  # nobody has the other end
+            except OSError:  # the client has ended
                 some = b''
             if not some:
                 os.close(self.terminal)
@@ -86,7 +86,7 @@ class Fabric(unittest.TestCase):
                    '--update=40', '--insert=5', '--delete=5', '--threads=2',
                    '--verify-rate=1', '--depth=30', '--set', 'value-size=uniform:0..40000')
 
-    def test_a_client_that_is_killed_harms_nobody_and_leaves_nothing(self):
+    def test_a_killed_client_affects_no_other_client_and_leaves_no_open_files(self):
         with serve('--threads=2') as server:
             fresh = await_files(server, 1 << 20)
             other = AtWork(server, server.path + '/other')
@@ -112,9 +112,9 @@ class Fabric(unittest.TestCase):
             self.assertIn(server.address + ': the server closed the connection', said)
             server.process.wait()
             server.stop()
-            server.process.returncode = 0  # which was asked for
+            server.process.returncode = 0  # the test killed it
 
-    def test_clients_of_another_transport_are_refused_and_harm_nobody(self):
+    def test_clients_of_another_transport_are_rejected_without_effect_on_others(self):
         with serve() as server:
             for data in (b'*1\r\n$4\r\nPING\r\n', b'\xb5' + b'\0' * 23, b'x' * 5000):
                 with socket.create_connection(('127.0.0.1', server.port)) as sock:
@@ -136,7 +136,7 @@ class Fabric(unittest.TestCase):
             self.assertIn(address + ': cannot connect by libfabric', done.stderr)
 
     def test_a_private_server_is_started_with_the_same_transport(self):
-        with serve() as server:  # for its directory
+        with serve() as server:
             done = mininb('run', *OFI, '--read=50', '--update=50', '--path', server.path + '/c',
                           '--records=50', '--count=100', '--depth=10')
             self.assertRegex(done.stdout, r'Server +: 127\.0\.0\.1:')

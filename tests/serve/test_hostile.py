@@ -12,7 +12,7 @@ from server import (BATCH, FIXED, GET, HELLO, PUT, Server, Wire, command, head, 
 CONNECTIONS = 1000
 HOSTILE = 100
 ROUNDS = 5
-MOST_KIB = 256 * 1024  # with the data; the limits below allow the buffers 64 MiB
+MOST_KIB = 256 * 1024  # data, and buffers of 64 MiB (the limits below)
 
 
 class Good:
@@ -110,7 +110,7 @@ class Hostile:
 
 
 class Hostility(unittest.TestCase):
-    def test_nobody_else_is_harmed(self):
+    def test_other_clients_get_correct_answers(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft < 2 * CONNECTIONS:
             resource.setrlimit(resource.RLIMIT_NOFILE,

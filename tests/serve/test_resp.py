@@ -79,7 +79,7 @@ BROKEN = [
 
 
 class Resp(unittest.TestCase):
-    def test_each_answer_is_that_of_redis(self):
+    def test_answers_equal_those_of_redis(self):
         with Server('--driver=memory') as server:
             sock = server.connect()
             for said, heard in TALK:
@@ -120,7 +120,7 @@ class Resp(unittest.TestCase):
             sock.sendall(command('SET', 'a', value + b'x'))
             self.assertTrue(receive(sock, 40).startswith(b'-ERR a value may have 1048576'))
 
-    def test_an_increment_of_several_connections_loses_none(self):
+    def test_no_increment_of_several_connections_is_lost(self):
         count, connections = 2000, 8
         with Server('--driver=memory', '--threads=4') as server:
             def work():
@@ -140,7 +140,7 @@ class Resp(unittest.TestCase):
             wanted = b'$5\r\n%d\r\n' % (count * connections)
             self.assertEqual(receive(sock, len(wanted)), wanted)
 
-    def test_a_reset_is_done_if_allowed(self):
+    def test_a_reset_is_executed_only_if_allowed(self):
         with Server('--driver=memory', '--threads=3', '--allow-reset') as server:
             one, other = server.connect(), server.connect()
             one.sendall(command('SET', 'a', '1') + command('DBSIZE') + command('FLUSHALL') +
@@ -150,7 +150,7 @@ class Resp(unittest.TestCase):
             other.sendall(command('SET', 'b', '1') + command('DBSIZE'))
             self.assertEqual(receive(other, 9), b'+OK\r\n:1\r\n')
 
-    def test_what_was_read_is_answered_before_the_end(self):
+    def test_requests_read_before_the_end_are_answered(self):
         with Server('--driver=memory') as server:
             sock = server.connect()
             sock.sendall(command('SET', 'a', 'x' * 1000) * 3)
@@ -159,7 +159,7 @@ class Resp(unittest.TestCase):
             self.assertEqual(receive_all(sock), b'')
             self.assertRegex(server.report, r'put +3\n')
 
-    def test_above_the_limit_connections_are_refused(self):
+    def test_connections_above_the_limit_are_rejected(self):
         with Server('--driver=memory', '--max-connections=2') as server:
             kept = [server.connect(), server.connect()]
             for sock in kept:
@@ -170,7 +170,7 @@ class Resp(unittest.TestCase):
             self.assertIn('refused 1', server.report)
 
 
-    def test_the_durability_is_told_in_the_words_of_redis(self):
+    def test_info_reports_the_durability_like_redis(self):
         if not has_engine('lmdb'):
             self.skipTest('lmdb is not built')
         for level, sync in (('process', b'no'), ('periodic', b'everysec'), ('commit', b'always')):
@@ -180,7 +180,7 @@ class Resp(unittest.TestCase):
                 sock.sendall(command('CONFIG', 'GET', 'appendfsync'))
                 self.assertEqual(receive(sock, len(wanted)), wanted)
 
-    def test_data_is_there_after_a_restart(self):
+    def test_data_survives_a_restart(self):
         if not has_engine('lmdb'):
             self.skipTest('lmdb is not built')
         with tempfile.TemporaryDirectory() as directory:
@@ -191,7 +191,7 @@ class Resp(unittest.TestCase):
                     sock.sendall(said)
                     self.assertEqual(receive(sock, len(heard)), heard)
 
-    def test_wrong_options_are_refused_before_anything_is_written(self):
+    def test_wrong_options_are_rejected_before_anything_is_written(self):
         with tempfile.TemporaryDirectory() as directory:
             path = directory + '/nb'
             for words, text in (
@@ -207,11 +207,11 @@ class Resp(unittest.TestCase):
                 self.assertIn(text, done.stderr)
                 self.assertFalse(os.path.exists(path))
 
-    def test_an_address_that_others_can_reach_is_warned_of(self):
+    def test_an_address_that_other_machines_can_reach_causes_a_warning(self):
         with Server('--driver=memory', listen='0.0.0.0:0') as server:
             self.assertIn('other machines can reach this address', ''.join(server.words))
 
-    def test_redis_cli_speaks_to_it(self):
+    def test_redis_cli_works(self):
         if shutil.which('redis-cli') is None:
             self.skipTest('redis-cli is not installed')
         with Server('--driver=memory') as server:
@@ -224,7 +224,7 @@ class Resp(unittest.TestCase):
             self.assertEqual(sorted(cli('--scan', '--pattern', 'key1*').split()),
                              [f'key{i}' for i in range(10, 20)])
 
-    def test_redis_benchmark_runs_on_it(self):
+    def test_redis_benchmark_works(self):
         if shutil.which('redis-benchmark') is None:
             self.skipTest('redis-benchmark is not installed')
         with Server('--driver=memory', '--threads=2') as server:

@@ -69,7 +69,7 @@ class Protocol(unittest.TestCase):
                 heard = []
                 reader = threading.Thread(
                     target=lambda: heard.extend(wire.answers([r[0] for r in said])))
-                reader.start()  # or the server would stop to read
+                reader.start()  # otherwise the server would stop reading
                 while data:
                     size = dice.randint(1, most)
                     wire.sock.sendall(data[:size])
@@ -91,7 +91,7 @@ class Protocol(unittest.TestCase):
             self.assertEqual(wire.answers([GET] * (count + 1)),
                              [(0, number(i * i)) for i in range(count)] + [1])
 
-    def test_a_wrong_view_is_refused_as_a_whole(self):
+    def test_a_batch_with_a_wrong_view_is_rejected_as_a_whole(self):
         with Server('--driver=memory') as server:
             wire = Wire(server)
             wire.sock.sendall(
@@ -127,7 +127,7 @@ class Protocol(unittest.TestCase):
             wire.sock.sendall(head(RESET))
             frame = wire.head()
             self.assertEqual((frame['flags'], frame['view']), (DONE, wire.view + 1))
-            # the other connection is not known yet
+            # the other connection still has the old view
             other.sock.sendall(head(BATCH, count=1, view=other.view) + record(GET, b'a'))
             self.assertEqual(other.head()['flags'], VIEW)
             other.view += 1
@@ -152,7 +152,7 @@ class Protocol(unittest.TestCase):
             server.stop()
             self.assertIn('dropped 10', server.report)
 
-    def test_a_scan_goes_on_after_the_last_key(self):
+    def test_a_scan_continues_after_the_last_key(self):
         data = [(b'%05d' % i, b'v' * (i % 90)) for i in range(3000)]
         with Server('--driver=memory') as server, Server('--driver=null') as unordered:
             wire = Wire(server)
@@ -198,13 +198,13 @@ class Protocol(unittest.TestCase):
 
 
 class Async(unittest.TestCase):
-    def test_a_request_that_waits_delays_no_other_connection(self):
+    def test_a_waiting_request_does_not_delay_other_connections(self):
         # The request waits for an hour, so the other answers did not wait for it.
         with Server('--driver=null', '--async', '-o', 'delay=1h') as server:
             try:
                 self.delay_nobody(server)
             finally:
-                server.process.kill()  # at a SIGTERM it would wait, too
+                server.process.kill()  # after SIGTERM it would wait for the request
                 server.process.communicate()
                 server.report, server.process.returncode = '', 0
 
@@ -267,7 +267,7 @@ class Async(unittest.TestCase):
                     self.assertEqual(heard, [(0, b'') if v == GET else 0 for v in verbs])
                     self.assertEqual(late > 0, waits)
 
-    def test_what_is_in_flight_at_the_end_is_answered(self):
+    def test_requests_in_flight_at_the_end_are_answered(self):
         with Server('--driver=null', '--async', '--threads=2', '-o', 'delay=300ms') as server:
             wire, redis = Wire(server), server.connect()
             gone = Wire(server)
@@ -276,7 +276,7 @@ class Async(unittest.TestCase):
                 self.assertEqual(each.answers([GET]), [LATE])
             gone.sock.close()
             redis.sendall(command('PING') + command('GET', 'a'))
-            self.assertEqual(receive(redis, 7), b'+PONG\r\n')  # the GET was read with it
+            self.assertEqual(receive(redis, 7), b'+PONG\r\n')  # the server has read the GET, too
             wire.sock.sendall(head(SETTLE))
             frames = [wire.head()]
             if frames[0]['kind'] == BATCH:
@@ -292,7 +292,7 @@ class Async(unittest.TestCase):
             server.stop()
             self.assertEqual(receive_all(redis), b'$0\r\n\r\n')
 
-    def test_an_engine_without_submit_is_refused(self):
+    def test_an_engine_without_submit_is_rejected(self):
         with tempfile.TemporaryDirectory() as path:
             done = mininb('serve', '--driver=lmdb', '--async', '--path', path, status=1)
             self.assertIn('async: lmdb cannot keep requests in flight', done.stderr)
@@ -306,7 +306,7 @@ def mininb(*words, status=0):
 
 
 class Net(unittest.TestCase):
-    def test_it_keeps_the_promises_of_the_plugin_interface(self):
+    def test_net_keeps_the_promises_of_the_plugin_interface(self):
         engines = [(['--driver=memory', '--threads=2'], ['--seed=1', '-o', 'scan=yes'])]
         if has_engine('lmdb'):
             # only the inserts, because the disk may be slow
@@ -385,7 +385,7 @@ class Net(unittest.TestCase):
             self.assertEqual(done[0].returncode, 0, done[0].stderr)
             self.assertGreater(resets, 2)
 
-    def test_failures_name_the_address_and_what_to_do(self):
+    def test_failures_name_the_address_and_a_remedy(self):
         with Server('--driver=memory') as server:
             at = ['-d', 'net', '--servers=' + server.address, '--path', server.path + '/c',
                   '--records=10', '--read=100', '--count=10']
