@@ -26,7 +26,7 @@ TEST(every_form_of_an_address_is_read_in_order)
 	ck_assert_ptr_null(copy.items);
 }
 
-TEST(what_is_no_address_is_refused_by_name)
+TEST(invalid_address_is_refused_by_name)
 {
 	static const char *const cases[][2] = {{"", "empty address"}, {"a:1,", "empty address"},
 		{"localhost", "'localhost' lacks its port"}, {":1", "no valid host name"},
@@ -46,7 +46,7 @@ TEST(what_is_no_address_is_refused_by_name)
 	}
 }
 
-TEST(path_of_a_socket_fits_its_address_or_is_refused)
+TEST(socket_path_that_does_not_fit_its_address_is_refused)
 {
 	char text[5 + ADDRESS_PATH_MAX + 2] = "unix:";
 	struct addresses list = {0};

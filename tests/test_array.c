@@ -23,7 +23,7 @@ TEST(elements_are_appended_as_zeros_and_stay)
 	free(items);
 }
 
-TEST(a_list_that_memory_does_not_reach_for_stays)
+TEST(list_is_unchanged_if_memory_is_exhausted)
 {
 	char *items = NULL;
 	size_t count = 0;

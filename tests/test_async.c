@@ -97,7 +97,7 @@ TEST(each_operation_is_one_request_and_counts_once)
 	}
 }
 
-TEST(nothing_is_wrong_at_any_depth_in_any_order)
+TEST(answers_are_correct_at_any_depth_in_any_order)
 {
 	static const char *const depths[] = {"2", "7", "64", "200"};
 	static const uint64_t rooms[] = {0, 1, 5}, reaped[] = {0, 1, 3};
@@ -132,7 +132,7 @@ TEST(slots_are_filled_again_as_soon_as_there_is_room)
 	ck_assert_double_ge((double)toy.in_flight_sum / (double)toy.reaps, DEPTH - 0.1);
 }
 
-TEST(what_is_handed_over_next_is_gathered_before_the_wait)
+TEST(next_requests_are_gathered_before_the_wait)
 {
 	struct job_worker *worker = begin("read = 1");
 	toy_break(TOY_FAIL, TOY_REAP, 1, 0);
@@ -211,7 +211,7 @@ TEST(with_a_rate_response_is_from_the_due_moment)
 	ck_assert_uint_ge(worker->last_ticks - with.gate.begin, 6390000);
 }
 
-TEST(nothing_begins_that_is_due_after_the_end)
+TEST(no_operation_due_after_the_end_begins)
 {
 	struct job_worker *worker = begin("read = 1\nrate = 100\nduration = 25ms\ncount = 0");
 	toy_go(&with);
@@ -283,7 +283,7 @@ count_tick(struct nb_session *session)
 	return NB_OK;
 }
 
-TEST(the_engine_ticks_while_nothing_comes_out)
+TEST(engine_ticks_while_no_request_completes)
 {
 	ticks = 0;
 	struct job_worker *worker = begin("read = 1\ncount = 64");
@@ -304,7 +304,7 @@ end_other_at_third(struct nb_session *session)
 	return NB_OK;
 }
 
-TEST(the_engine_ticks_while_a_thread_waits_for_another)
+TEST(engine_ticks_while_a_thread_waits_for_another)
 {
 	ticks = 0;
 	begin("read = 1\ninsert = 1\nthreads = 2\nlag = 128\ndepth = 8\ncount = 640");
@@ -317,7 +317,7 @@ TEST(the_engine_ticks_while_a_thread_waits_for_another)
 
 /* ---- what is wrong is found ---- */
 
-TEST(each_wrong_value_is_found)
+TEST(each_wrong_value_is_detected)
 {
 	static const struct {
 		uint32_t defect;
@@ -334,7 +334,7 @@ TEST(each_wrong_value_is_found)
 	}
 }
 
-TEST(an_insert_is_the_engines_own_if_asked_and_one_that_finds_its_key_is_found)
+TEST(insert_verb_is_used_if_requested_and_an_existing_key_is_detected)
 {
 	struct job_worker *worker = begin("insert = 1\ninsert-verb = insert");
 	uint8_t key[8] = {[6] = 1, [7] = 0xff}; /* record 511, one of the first inserted */
@@ -346,7 +346,7 @@ TEST(an_insert_is_the_engines_own_if_asked_and_one_that_finds_its_key_is_found)
 	ck_assert_uint_eq(worker->findings.verdicts[JOB_EXISTS], 1);
 }
 
-TEST(a_put_in_a_thousand_that_is_lost_is_found)
+TEST(one_lost_put_in_a_thousand_is_detected)
 {
 	make("update = 1\ncount = 2000\ndepth = 64\nrecords = 2000\ndistribution = sequential");
 	toy_break_run(&rig, TOY_DROP, TOY_PUT, 1990, 1);
@@ -354,7 +354,7 @@ TEST(a_put_in_a_thousand_that_is_lost_is_found)
 	toy_assert_told("stale 1");
 }
 
-TEST(an_old_value_is_found_also_while_others_are_in_flight)
+TEST(old_value_is_detected_with_other_requests_in_flight)
 {
 	/* every record is written repeatedly, with four of 64 in flight */
 	struct job_worker *worker = begin(
@@ -365,7 +365,7 @@ TEST(an_old_value_is_found_also_while_others_are_in_flight)
 	ck_assert_uint_ge(worker->findings.verdicts[JOB_STALE], 60);
 }
 
-TEST(an_older_write_that_is_done_after_another_records_is_not_remembered)
+TEST(older_write_that_completes_late_does_not_replace_a_newer_version)
 {
 	struct job_worker *worker = begin("update = 1");
 	uint64_t one = 3, other = 3 + worker->plan->own_places; /* same place */
@@ -380,7 +380,7 @@ TEST(an_older_write_that_is_done_after_another_records_is_not_remembered)
 	ck_assert_uint_eq(job_own_of(worker, one)->number, other + 1);
 }
 
-TEST(in_doubt_old_and_new_are_right_and_nothing_else)
+TEST(only_old_and_new_values_are_accepted_during_a_write)
 {
 	struct job_worker *worker = begin("update = 1");
 	struct job_doubt doubt = {.settled = 101, .has_put = true};
@@ -410,7 +410,7 @@ TEST(in_doubt_old_and_new_are_right_and_nothing_else)
 
 /* ---- conflicts ---- */
 
-TEST(a_conflict_is_handed_over_again_and_stops_nobody)
+TEST(conflicting_request_is_submitted_again_without_delaying_others)
 {
 	for (int copies = 0; copies < 2; copies++) {
 		make("records = 8\nread = 1\nupdate = 1\ncount = 6400");
@@ -428,7 +428,7 @@ TEST(a_conflict_is_handed_over_again_and_stops_nobody)
 	}
 }
 
-TEST(one_that_does_nothing_but_conflict_fails)
+TEST(request_that_always_conflicts_fails)
 {
 	struct job_worker *worker = begin("update = 1");
 	with.part->plan.conflict_ns = 2000000;
@@ -451,7 +451,7 @@ TEST(a_request_that_fails_gives_its_own_text)
 	ck_assert_uint_eq(worker->done, toy_calls(TOY_PUT) - 1);
 }
 
-TEST(what_submit_and_reap_do_wrong_is_said)
+TEST(errors_of_submit_and_reap_are_reported)
 {
 	static const struct {
 		uint32_t defect, verb;
@@ -471,7 +471,7 @@ TEST(what_submit_and_reap_do_wrong_is_said)
 	}
 }
 
-TEST(an_answer_that_means_nothing_is_said)
+TEST(invalid_answer_is_reported)
 {
 	struct job_worker *worker = begin("update = 1");
 	toy_break(TOY_ODD, TOY_PUT, 3, 1);
@@ -479,7 +479,7 @@ TEST(an_answer_that_means_nothing_is_said)
 	assert_failed(worker, "answered 9, which means nothing here");
 }
 
-TEST(a_value_of_no_size_is_refused)
+TEST(value_with_an_impossible_size_is_refused)
 {
 	struct job_worker *worker = begin("read = 1");
 	toy_break(TOY_HUGE, TOY_GET, 3, 1);
@@ -487,7 +487,7 @@ TEST(a_value_of_no_size_is_refused)
 	assert_failed(worker, "reap");
 }
 
-TEST(a_request_that_never_comes_out_ends_the_run)
+TEST(request_that_never_completes_ends_the_run)
 {
 	struct job_worker *worker = begin("read = 1\ncount = 64");
 	with.part->plan.timeout_ticks = clock_ticks(&rig.run->clock, 20000000);
@@ -509,7 +509,7 @@ TEST(a_process_that_was_stopped_loses_no_request)
 	assert_done(worker, 64);
 }
 
-TEST(a_stop_leaves_nothing_uncounted)
+TEST(all_operations_are_counted_after_a_stop)
 {
 	struct job_worker *worker = begin("update = 1");
 	toy_break(TOY_STOP, TOY_PUT, 200, 1);
@@ -521,7 +521,7 @@ TEST(a_stop_leaves_nothing_uncounted)
 	ck_assert_uint_eq(worker->counted, worker->done);
 }
 
-TEST(a_halt_ends_it_soon)
+TEST(halt_ends_the_run_soon)
 {
 	struct job_worker *worker = begin("read = 1");
 	with.halt = 1;
@@ -532,7 +532,7 @@ TEST(a_halt_ends_it_soon)
 
 /* ---- threads ---- */
 
-TEST(threads_share_the_operations_and_read_what_others_insert)
+TEST(threads_share_the_operations_and_read_inserts_of_others)
 {
 	make("records = 100\n" MIX "threads = 3\ncount = 6400\nlag = 320");
 	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
@@ -556,7 +556,7 @@ TEST(a_thread_waits_for_the_inserts_that_it_may_read)
 	ck_assert_uint_eq(with.workers[0]->done, 4 * OPS_STRATUM); /* strata 0, 2, 4 and 6 */
 }
 
-TEST(a_loading_and_its_read_back_go_in_flight)
+TEST(load_and_its_verification_have_requests_in_flight)
 {
 	make("records = 1000\nread = 1\n");
 	rig.options.what = NB_JOB_LOAD;
@@ -577,7 +577,7 @@ assert_refused(const char *text, int code, const char *part)
 	toy_assert_told(part);
 }
 
-TEST(what_cannot_be_in_flight_is_refused)
+TEST(operations_that_cannot_be_in_flight_are_refused)
 {
 	assert_refused("scan = 1", NB_ERR_USAGE, "a scan cannot be a request in flight");
 	assert_refused("batch = 1", NB_ERR_USAGE, "a batch cannot be a request in flight");

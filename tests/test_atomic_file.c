@@ -102,7 +102,7 @@ TEST(the_old_file_stays_until_commit)
 	check_replacing();
 }
 
-TEST(a_passing_name_serves_where_there_is_no_unnamed_file)
+TEST(temporary_name_is_used_without_unnamed_files)
 {
 	scratch_fresh("named");
 	is_without_tmpfile = true;
@@ -129,7 +129,7 @@ check_abort(void)
 	ck_assert_int_eq(entries_of("."), 1);
 }
 
-TEST(abort_leaves_nothing)
+TEST(abort_leaves_no_files)
 {
 	scratch_fresh("abort");
 	check_abort();
@@ -138,7 +138,7 @@ TEST(abort_leaves_nothing)
 	check_abort();
 }
 
-TEST(a_killed_process_leaves_nothing)
+TEST(killed_process_leaves_no_files)
 {
 	scratch_fresh("killed");
 	file_put("f", old_bytes, sizeof(old_bytes));
@@ -196,7 +196,7 @@ TEST(a_symbolic_link_is_followed)
 	ck_assert_int_eq(entries_of("."), 3);
 }
 
-TEST(a_link_to_a_file_that_is_not_there_makes_it)
+TEST(link_to_a_missing_file_creates_the_file)
 {
 	scratch_fresh("dangling");
 	ck_assert_int_eq(mkdir("far", 0700), 0);
@@ -213,7 +213,7 @@ TEST(a_link_to_a_file_that_is_not_there_makes_it)
 	check_refused("loop", 0, "symbolic links");
 }
 
-TEST(what_others_left_where_all_may_write_is_refused)
+TEST(file_of_another_user_in_a_shared_directory_is_refused)
 {
 	scratch_fresh("sticky");
 	ck_assert_int_eq(mkdir("tmp", 0700), 0);
@@ -241,7 +241,7 @@ TEST(what_others_left_where_all_may_write_is_refused)
 	replace("tmp/file");
 }
 
-TEST(a_passing_name_that_is_taken_stays)
+TEST(existing_file_with_the_temporary_name_stays)
 {
 	scratch_fresh("taken");
 	char name[64];
@@ -290,7 +290,7 @@ TEST(a_signature_holds_until_something_is_written)
 	close(fd);
 }
 
-TEST(what_is_no_file_stays_and_is_refused)
+TEST(path_that_is_not_a_regular_file_is_refused_and_stays)
 {
 	scratch_fresh("no_file");
 	ck_assert_int_eq(mkdir("d", 0700), 0);
@@ -348,7 +348,7 @@ TEST(the_space_is_reserved_at_once)
 	free(data);
 }
 
-TEST(a_full_disk_is_found_and_leaves_the_old_file)
+TEST(full_disk_is_reported_and_leaves_the_old_file)
 {
 	scratch_fresh("full");
 	if (unshare(CLONE_NEWNS) != 0 ||
@@ -373,7 +373,7 @@ TEST(a_full_disk_is_found_and_leaves_the_old_file)
 	file_is("f", old_bytes, sizeof(old_bytes));
 }
 
-TEST(a_signal_while_space_is_reserved_is_no_failure)
+TEST(signal_while_space_is_reserved_is_not_a_failure)
 {
 	scratch_fresh("signal");
 	interruptions = 3;
@@ -386,7 +386,7 @@ TEST(a_signal_while_space_is_reserved_is_no_failure)
 	ck_assert_int_eq(st.st_size, 100);
 }
 
-TEST(a_request_to_stop_while_space_is_reserved_is_heard)
+TEST(stop_request_while_space_is_reserved_is_obeyed)
 {
 	scratch_fresh("stop");
 	interruptions = INT_MAX;

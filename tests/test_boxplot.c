@@ -30,7 +30,7 @@ TEST(quartiles_are_interpolated_linearly)
 	}
 }
 
-TEST(no_rates_are_no_candle)
+TEST(no_candle_is_drawn_without_rates)
 {
 	struct boxplots boxplots = {.count = {0}};
 	double none;

@@ -44,7 +44,7 @@ TEST(the_lowest_limit_above_the_own_group_counts)
 	assert_found(2, "root/sys/fs/cgroup/a/b", 1024);
 }
 
-TEST(with_both_versions_the_one_that_has_memory_counts)
+TEST(with_both_versions_the_memory_controller_decides)
 {
 	scratch_fresh("both");
 	put("/proc/self/cgroup", "5:cpu:/\n4:hugetlb,memory:/c\n0::/d\n");

@@ -81,7 +81,7 @@ TEST(drift_is_how_far_the_counter_is_ahead_of_the_clock)
 	ck_assert_double_eq_tol(clock_drift(&clock, &from, &until), -2, 1e-12);
 }
 
-TEST(both_clocks_are_taken_at_one_moment)
+TEST(both_clocks_are_read_at_the_same_time)
 {
 	struct clock clock = {.kind = NB_CLOCK_MONOTONIC};
 	uint64_t before = clock_monotonic();
@@ -163,7 +163,7 @@ TEST(ns_become_ticks_rounded_up)
 	}
 }
 
-TEST(a_stamp_that_never_comes_stays_so)
+TEST(sums_of_stamps_saturate)
 {
 	struct clock clock = {.kind = NB_CLOCK_TSC, .ns_per_tick_q32 = 858993459};
 	ck_assert_uint_eq(clock_after(&clock, 0, 0), 0);
@@ -226,7 +226,7 @@ TEST(every_kind_agrees_with_the_kernels_clock)
 		check_agreement(NB_CLOCK_TSC);
 }
 
-TEST(a_tsc_that_is_asked_for_is_given_or_refused)
+TEST(requested_tsc_is_used_or_refused)
 {
 	struct clock clock;
 	int rc = clock_create(&clock, NB_CLOCK_TSC);

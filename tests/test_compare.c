@@ -65,7 +65,7 @@ add_versus(struct nb_results *results)
 	}
 }
 
-TEST(the_base_of_vs_is_its_first_contestant_in_whatever_order_they_ran)
+TEST(base_of_vs_is_its_first_contestant_in_any_order_of_runs)
 {
 	begin();
 	add_versus(first);
@@ -96,7 +96,7 @@ TEST(files_of_the_same_contestants_are_compared_contestant_by_contestant)
 	ck_assert_str_eq(comparison->works[1].samples[1].name, "b.json");
 }
 
-TEST(a_contestant_that_failed_is_left_out_with_all_its_repetitions)
+TEST(failed_contestant_is_omitted_with_all_its_repetitions)
 {
 	begin();
 	add_versus(first);
@@ -127,7 +127,7 @@ compared_at(double confidence)
 	return rc == NB_OK ? comparison->confidence : 0;
 }
 
-TEST(vs_is_compared_as_surely_as_it_was_asked_to_be)
+TEST(vs_is_compared_with_its_requested_confidence)
 {
 	const char *name = "confidence", *value = "0.8";
 	struct nb_command command = {.size = sizeof(command),
@@ -157,7 +157,7 @@ set_options(struct record *record, const char *block, const char *cache)
 	run->options[1] = (struct result_option){strdup("cache"), strdup(cache)};
 }
 
-TEST(options_of_an_engine_that_differ_are_named_and_the_same_ones_are_not)
+TEST(only_differing_engine_options_are_named)
 {
 	begin();
 	for (uint32_t contestant = 1; contestant <= 2; contestant++) {
@@ -173,7 +173,7 @@ TEST(options_of_an_engine_that_differ_are_named_and_the_same_ones_are_not)
 		"differing option block of one: 4KiB (one#1), 64KiB (one#2)");
 }
 
-TEST(a_before_and_an_after_on_a_machine_that_was_not_equally_busy_are_refused)
+TEST(results_before_and_after_with_different_machine_load_are_refused)
 {
 	begin();
 	rig_add_spread(first, "one", 1000, 5000, 3);
@@ -199,7 +199,7 @@ TEST(a_before_and_an_after_on_a_machine_that_was_not_equally_busy_are_refused)
 	compare_both();
 }
 
-TEST(how_busy_the_machine_was_is_only_said_of_engines_of_one_file_and_not_of_vs)
+TEST(machine_load_is_only_a_note_for_engines_of_one_file_and_none_for_vs)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);
@@ -230,7 +230,7 @@ TEST(files_with_the_same_engines_are_compared_engine_by_engine)
 	ck_assert_uint_eq(comparison->works[1].sample_count, 2);
 }
 
-TEST(an_engine_of_two_files_beside_another_is_told_with_its_file)
+TEST(engine_in_two_files_is_labelled_with_its_file)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);
@@ -243,7 +243,7 @@ TEST(an_engine_of_two_files_beside_another_is_told_with_its_file)
 	ck_assert_str_eq(comparison->works[0].samples[2].name, "two");
 }
 
-TEST(two_builds_of_an_engine_in_one_file_are_told_apart_by_their_plugins)
+TEST(two_builds_of_an_engine_are_labelled_with_their_plugins)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000)->run->engine_path = strdup("/old/one.so");
@@ -253,7 +253,7 @@ TEST(two_builds_of_an_engine_in_one_file_are_told_apart_by_their_plugins)
 	ck_assert_str_eq(comparison->works[0].samples[1].name, "/new/one.so");
 }
 
-TEST(a_run_counts_for_one_value_of_each_metric)
+TEST(each_run_is_one_sample_of_each_metric)
 {
 	begin();
 	rig_add_spread(first, "one", 1000, 5000, 5);
@@ -273,7 +273,7 @@ TEST(a_run_counts_for_one_value_of_each_metric)
 	ck_assert_uint_eq(rig_metric(comparison, "p50")->pairs[1].verdict, COMPARE_UNCERTAIN);
 }
 
-TEST(percentiles_without_operations_enough_are_no_metrics)
+TEST(percentiles_of_too_few_operations_are_not_metrics)
 {
 	begin();
 	rig_add_spread(first, "one", 1000, 5000, 2);
@@ -285,7 +285,7 @@ TEST(percentiles_without_operations_enough_are_no_metrics)
 		"p99");
 }
 
-TEST(kinds_of_operations_have_metrics_of_their_own)
+TEST(each_kind_of_operation_has_its_own_metrics)
 {
 	begin();
 	for (int i = 0; i < 5; i++) {
@@ -328,7 +328,7 @@ TEST(groups_in_the_background_are_not_compared)
 		rig_metric(comparison, "read.p50")->pairs[1].ratio.ratio, 1, 1e-9);
 }
 
-TEST(an_interval_alone_makes_no_difference_certain)
+TEST(interval_alone_does_not_make_a_difference_significant)
 {
 	static const double rates[] = {
 		1058, 1060, 1068, 1088, 1094, 1073, 1076, 1065, 1066, 1139, 1158, 1157};
@@ -344,7 +344,7 @@ TEST(an_interval_alone_makes_no_difference_certain)
 	ck_assert_uint_eq(pair->verdict, COMPARE_UNCERTAIN);
 }
 
-TEST(three_runs_each_can_tell_nothing)
+TEST(three_runs_each_are_never_significant)
 {
 	begin();
 	rig_add_spread(first, "one", 1000, 5000, 3);
@@ -354,7 +354,7 @@ TEST(three_runs_each_can_tell_nothing)
 		rig_metric(comparison, "throughput")->pairs[1].verdict, COMPARE_TOO_FEW);
 }
 
-TEST(other_work_is_refused_with_each_reason)
+TEST(different_work_is_refused_with_each_reason)
 {
 	static const struct {
 		size_t offset, size;
@@ -400,7 +400,7 @@ TEST(other_work_is_refused_with_each_reason)
 	assert_refused(second, "differing latency stamps: each (a.json), block (b.json)");
 }
 
-TEST(runs_that_did_not_end_well_are_refused)
+TEST(failed_or_partial_runs_are_refused)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);
@@ -419,7 +419,7 @@ TEST(runs_that_did_not_end_well_are_refused)
 	assert_refused(second, "one has no result: killed");
 }
 
-TEST(other_surroundings_are_warned_of_and_not_refused)
+TEST(different_environments_cause_a_warning_only)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);
@@ -437,7 +437,7 @@ TEST(other_surroundings_are_warned_of_and_not_refused)
 		"differing CPU: a CPU (a.json), another (b.json)");
 }
 
-TEST(a_claim_without_syncs_is_warned_of)
+TEST(claim_without_syncs_causes_a_warning)
 {
 	begin();
 	struct nb_result *runs[] = {rig_add(first, "one", 1000, 5000)->run,
@@ -461,7 +461,7 @@ TEST(a_claim_without_syncs_is_warned_of)
 	ck_assert_uint_eq(comparison->warnings.count, 0);
 }
 
-TEST(versions_of_different_engines_are_no_difference)
+TEST(versions_of_different_engines_are_not_a_difference)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);
@@ -470,7 +470,7 @@ TEST(versions_of_different_engines_are_no_difference)
 	ck_assert_uint_eq(comparison->warnings.count, 0);
 }
 
-TEST(nothing_to_compare_is_refused)
+TEST(comparison_without_pairs_is_refused)
 {
 	begin();
 	assert_refused(NULL, "there is nothing to compare: no run has a result");
@@ -480,7 +480,7 @@ TEST(nothing_to_compare_is_refused)
 	assert_refused(second, "get one (a.json) and run one (b.json) are different things");
 }
 
-TEST(a_confidence_that_is_none_is_refused)
+TEST(invalid_confidence_is_refused)
 {
 	static const double wrong[] = {0.5, 1, 95, NAN, -1};
 	begin();
@@ -489,7 +489,7 @@ TEST(a_confidence_that_is_none_is_refused)
 		ck_assert_double_eq(compared_at(wrong[i]), 0);
 }
 
-TEST(tight_is_an_interval_within_the_share)
+TEST(interval_within_the_requested_share_is_tight)
 {
 	begin();
 	rig_add_spread(first, "one", 1000, 5000, 5);

@@ -65,7 +65,7 @@ TEST(better_passes)
 	rig_assert_has(lines, "p50: 50.0 % better");
 }
 
-TEST(what_may_be_chance_passes_and_is_told)
+TEST(insignificant_difference_passes_and_is_reported)
 {
 	ck_assert_int_eq(gate(5, 1, 1.015, "p99:1%"), 0);
 	rig_assert_has(lines, "ok: get one p99: 1.");
@@ -116,13 +116,13 @@ TEST(single_runs_beside_other_programs_are_not_judged)
 	ck_assert_int_eq(gate_beside(5, 12, false), 1); /* the interval shows it */
 }
 
-TEST(too_few_runs_can_fail_all_the_same)
+TEST(too_few_runs_can_still_fail)
 {
 	ck_assert_int_eq(gate(2, 1, 1.2, "p99:5%"), 1);
 	rig_assert_has(lines, "95 % needs at least 4 runs each");
 }
 
-TEST(a_metric_that_is_absent_is_an_error_that_names_the_others)
+TEST(missing_metric_is_an_error_that_names_the_others)
 {
 	ck_assert_int_eq(gate(5, 1, 1, "throughput:3%,p99.9:5%"), NB_ERR_USAGE);
 	rig_assert_has(nb_error_text(), "'p99.9'");
@@ -144,7 +144,7 @@ gate_of(const char *const before[2], const char *const now[2], const char *limit
 	return judge(sides[0], sides[1], limits, false);
 }
 
-TEST(engines_of_one_file_are_no_before_and_after)
+TEST(engines_of_one_file_are_not_compared_as_before_and_after)
 {
 	const char *const both[] = {"one", "two"}, *const one[] = {"one", ""},
 			  *const other[] = {"two", ""};
@@ -155,7 +155,7 @@ TEST(engines_of_one_file_are_no_before_and_after)
 	ck_assert_int_eq(gate_of(one, both, "p99:5%"), NB_ERR_USAGE);
 }
 
-TEST(a_work_that_is_lost_fails)
+TEST(missing_work_fails)
 {
 	for (size_t lost = 0; lost < 2; lost++) {
 		struct nb_results *sides[] = {rig_results(), rig_results()};
@@ -169,14 +169,14 @@ TEST(a_work_that_is_lost_fails)
 	}
 }
 
-TEST(a_limit_that_could_never_fail_is_refused)
+TEST(limit_that_can_never_fail_is_refused)
 {
 	ck_assert_int_eq(gate(5, 1, 1, "throughput:100%"), NB_ERR_USAGE);
 	rig_assert_has(nb_error_text(), "can never fail");
 	ck_assert_int_eq(gate(5, 1, 1, "throughput:99%,p99:100%"), 0);
 }
 
-TEST(limits_that_make_no_sense_are_refused)
+TEST(invalid_limits_are_refused)
 {
 	static const char *const wrong[] = {"", "p99", "p99:", "p99:5", "p99:%", ":5%",
 		"p99:x%", "p99:-1%", "p99:5%,", ",p99:5%", "p99=5%", "p99:5%%", "p99:nan%",

@@ -21,7 +21,7 @@ written(uint32_t count, double rate, double latency, const char *format, uint32_
 	return text;
 }
 
-TEST(what_may_be_chance_is_said_to_be)
+TEST(insignificant_difference_is_labelled)
 {
 	char *text = written(5, 1, 1.25, "text", 0);
 	rig_assert_has(text, "; cannot be told apart at n = 5: throughput (");
@@ -35,7 +35,7 @@ TEST(what_may_be_chance_is_said_to_be)
 }
 
 /* The bootstrap interval may exclude 1 although the test is not significant. */
-TEST(what_may_be_chance_has_a_direction)
+TEST(insignificant_difference_has_a_direction)
 {
 	struct nb_results *one = rig_results(), *two = rig_results();
 	rig_add_spread(one, "one", 1000, 5000, 10);
@@ -54,7 +54,7 @@ TEST(what_may_be_chance_has_a_direction)
 	nb_results_delete(two);
 }
 
-TEST(too_few_runs_are_told_how_many_are_needed)
+TEST(report_states_how_many_runs_are_needed)
 {
 	char *text = written(3, 2.5, 1, "text", 0);
 	rig_assert_has(text, "With n = 3 no difference is significant");
@@ -87,7 +87,7 @@ TEST(bars_show_intervals_against_one)
 }
 
 /* As with --confidence=0, or with values in a file that are far from all others. */
-TEST(a_ratio_beside_its_interval_is_at_the_end_of_the_axis)
+TEST(ratio_outside_its_interval_is_at_the_end_of_the_axis)
 {
 	static const double odd[][3] = {
 		{1.001, 3, 1.001}, {0.999, 1e-300, 0.999}, {0, 1, INFINITY}, {0, 1e-300, 0.5}};
@@ -132,7 +132,7 @@ TEST(text_fits_80_columns)
 	nb_results_delete(second);
 }
 
-TEST(another_format_is_refused)
+TEST(unknown_format_is_refused)
 {
 	static const struct nb_comparison comparison;
 	ck_assert_int_eq(nb_comparison_write(&comparison, "html", stdout, 0), NB_ERR_USAGE);

@@ -69,7 +69,7 @@ add(struct counters *sum, struct counters from, struct counters until)
 	counters_destroy(&until);
 }
 
-TEST(collected_are_copies_in_the_order_told)
+TEST(collected_counters_are_copies_in_the_reported_order)
 {
 	int place;
 	struct nb_db *db = (struct nb_db *)(void *)&place;
@@ -94,7 +94,7 @@ TEST(collected_are_copies_in_the_order_told)
 	counters_destroy(&all);
 }
 
-TEST(engine_without_stats_has_none)
+TEST(engine_without_stats_has_no_counters)
 {
 	static const struct nb_engine silent = {.stats = NULL};
 	struct counters all = {.count = 9};
@@ -117,7 +117,7 @@ TEST(hundreds_are_all_kept)
 	counters_destroy(&all);
 }
 
-TEST(of_a_name_told_twice_the_first_is_kept)
+TEST(first_of_two_counters_with_one_name_is_kept)
 {
 	tell("it", "times", NB_STAT_COUNTER, 1);
 	tell("it", "bytes", NB_STAT_GAUGE, 2);
@@ -128,7 +128,7 @@ TEST(of_a_name_told_twice_the_first_is_kept)
 	counters_destroy(&all);
 }
 
-TEST(what_cannot_be_read_is_left_out)
+TEST(unreadable_counters_are_omitted)
 {
 	tell(NULL, "times", NB_STAT_COUNTER, 1);
 	tell("", "times", NB_STAT_COUNTER, 2);
@@ -156,7 +156,7 @@ TEST(growth_is_a_difference_and_a_level_the_last)
 	counters_destroy(&sum);
 }
 
-TEST(growth_of_spans_adds_up_without_what_is_between)
+TEST(growth_of_spans_adds_up_without_the_gaps)
 {
 	struct counters sum = {0};
 	add(&sum, collect_one(NB_STAT_COUNTER, 10), collect_one(NB_STAT_COUNTER, 13));
@@ -171,7 +171,7 @@ TEST(growth_of_spans_adds_up_without_what_is_between)
 	counters_destroy(&sum);
 }
 
-TEST(counter_that_was_not_told_before_began_at_0)
+TEST(counter_without_an_earlier_value_began_at_0)
 {
 	struct counters sum = {0};
 	add(&sum, collect(), collect_one(NB_STAT_COUNTER, 5));
@@ -182,7 +182,7 @@ TEST(counter_that_was_not_told_before_began_at_0)
 	counters_destroy(&sum);
 }
 
-TEST(counter_that_ran_backwards_once_is_marked_for_good)
+TEST(counter_that_decreased_once_stays_marked)
 {
 	struct counters sum = {0};
 	add(&sum, collect_one(NB_STAT_COUNTER, 10), collect_one(NB_STAT_COUNTER, 9));

@@ -102,7 +102,7 @@ TEST(crashes_are_added_up)
 	ck_assert_uint_eq(nb_histogram_count(tally.reopening), 1);
 }
 
-TEST(ten_broken_promises_are_kept_and_all_are_told)
+TEST(ten_broken_promises_are_kept_and_all_are_reported)
 {
 	struct crash_report report = report_of(NB_CRASH_LOST, true);
 	for (uint32_t round = 0; round < 12; round++) {
@@ -116,7 +116,7 @@ TEST(ten_broken_promises_are_kept_and_all_are_told)
 	ck_assert_uint_eq(tally.broken, 12);
 }
 
-TEST(of_what_is_not_promised_one_of_a_kind_is_kept)
+TEST(one_unpromised_loss_of_each_kind_is_kept)
 {
 	static const uint32_t wrongs[] = {
 		NB_CRASH_LOST, NB_CRASH_TORN, NB_CRASH_LOST, NB_CRASH_TORN, NB_CRASH_LOST};
@@ -130,7 +130,7 @@ TEST(of_what_is_not_promised_one_of_a_kind_is_kept)
 	ck_assert_uint_eq(tally.broken, 0);
 }
 
-TEST(nothing_is_kept_unless_that_is_asked_for)
+TEST(databases_are_kept_only_on_request)
 {
 	struct crash_report report = report_of(NB_CRASH_LOST, true);
 	args.keep = NULL;
@@ -140,7 +140,7 @@ TEST(nothing_is_kept_unless_that_is_asked_for)
 	ck_assert_int_eq(entries_of("."), 0);
 }
 
-TEST(finding_that_cannot_be_kept_is_told)
+TEST(finding_that_cannot_be_kept_is_reported)
 {
 	struct crash_report report = report_of(NB_CRASH_LOST, true);
 	file_put("found", "", 0);
@@ -194,7 +194,7 @@ note_progress(void *to, const struct nb_progress *progress)
 	ck_assert_uint_eq(progress->total, 2);
 }
 
-TEST(progress_is_told_and_an_interruption_ends_it)
+TEST(progress_is_reported_and_an_interruption_ends_the_test)
 {
 	uint64_t next = 0;
 	struct nb_crash_tally whole;

@@ -114,7 +114,7 @@ has_what_returned(uint64_t from, uint64_t to)
 	ck_assert_uint_eq(report.survived, report.acknowledged);
 }
 
-TEST(writer_does_its_operations_and_goes_on_from_there)
+TEST(writer_executes_its_operations_and_continues_after_them)
 {
 	for (uint64_t round = 0; round < 2; round++) {
 		ended_with(write_round(CRASH_NEVER, 0, 0), EXIT_SUCCESS);
@@ -128,7 +128,7 @@ TEST(writer_does_its_operations_and_goes_on_from_there)
 	}
 }
 
-TEST(end_comes_where_it_was_drawn)
+TEST(writer_ends_at_the_chosen_operation)
 {
 	was_killed(write_round(CRASH_IN_OPEN, 0, 0));
 	ck_assert_uint_eq(board->is_opening, 1);
@@ -155,7 +155,7 @@ open_hanging(struct nb_db **out, const struct nb_open_args *args)
 	return rc;
 }
 
-TEST(end_comes_in_a_call_that_does_not_return)
+TEST(writer_ends_in_a_call_that_does_not_return)
 {
 	wrong.open = open_hanging;
 	was_killed(write_round(CRASH_IN_OPEN, 0, 1000 * 1000));
@@ -263,7 +263,7 @@ replace_verbs(const struct nb_engine *by)
 	wrong.close = by->close != NULL ? by->close : right->close;
 }
 
-TEST(verb_that_fails_is_told_with_its_text)
+TEST(failing_verb_is_reported_with_its_text)
 {
 	static const struct {
 		struct nb_engine by;
@@ -295,7 +295,7 @@ TEST(verb_that_fails_is_told_with_its_text)
 	}
 }
 
-TEST(session_that_is_alone_settles_in_the_midst)
+TEST(single_session_settles_between_operations)
 {
 	wrong.checkpoint = db_failing;
 	ended_with(write_ops(CRASH_NEVER, 0, 0, 300), EXIT_FAILURE);
@@ -306,7 +306,7 @@ TEST(session_that_is_alone_settles_in_the_midst)
 	has_what_returned(0, 256);
 }
 
-TEST(answer_that_is_no_failure_goes_on)
+TEST(answer_that_is_not_a_failure_continues)
 {
 	wrong.put = put_in_conflict; /* retried */
 	wrong.del = del_not_finding;
@@ -329,7 +329,7 @@ start_recovery(uint32_t where)
 	return pid;
 }
 
-TEST(recovery_stays_open_until_it_is_killed)
+TEST(recovered_database_stays_open_until_the_kill)
 {
 	ended_with(await(start_recovery(CRASH_NEVER)), EXIT_FAILURE); /* no recovery */
 	ck_assert_str_eq(board->text, "open answered NB_FAIL (there is no log)");

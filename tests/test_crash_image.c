@@ -190,7 +190,7 @@ all_are(uint64_t done, uint32_t kind, uint32_t file_system, const char *const *n
 
 /* ---- the promises ---- */
 
-TEST(what_is_not_synced_may_be_lost_and_may_stay)
+TEST(unsynced_data_may_be_lost_or_stay)
 {
 	create(1, "a");
 	fill(1, 0, 5, 'x');
@@ -200,7 +200,7 @@ TEST(what_is_not_synced_may_be_lost_and_may_stay)
 		NAMES("a=-", "a=", "a=.5", "a=x5"));
 }
 
-TEST(sync_makes_durable_what_was_complete_when_it_began)
+TEST(sync_makes_writes_durable_that_were_complete_before_it)
 {
 	create(1, "a");
 	fill(1, 0, PAGE, 'x');
@@ -348,7 +348,7 @@ TEST(writes_of_a_torn_page_are_torn_together_or_in_order)
 			"a=x1024z176x2896"));                     /* together */
 }
 
-TEST(head_or_end_of_what_is_pending_in_a_file_is_lost)
+TEST(head_or_end_of_the_pending_writes_of_a_file_is_lost)
 {
 	create(1, "a");
 	fill(1, 0, 100, 'x');
@@ -380,7 +380,7 @@ TEST(names_come_without_data_and_data_without_names)
 	all_are(7, IMAGE_DATA, NB_CRASH_JOURNALLED, NAMES("log", "old"), NAMES("log=x3 old=-"));
 }
 
-TEST(stakes_are_what_a_power_loss_can_take)
+TEST(stakes_are_the_possible_losses_at_each_entry)
 {
 	enum { SYNCED_BY_TWO = IMAGE_STAKE_ANY | IMAGE_STAKE_NAMES | IMAGE_STAKE_PAIR };
 	uint8_t stakes[16], wanted[16] = {0};
@@ -428,7 +428,7 @@ TEST(lost_end_of_a_file_is_missing_or_zeros)
 			"a=x100.3996y1004", "a=x100y5000"));
 }
 
-TEST(writes_of_one_page_reach_it_in_their_order)
+TEST(writes_reach_a_page_in_order)
 {
 	create(1, "a");
 	fill(1, 0, 3, 'x');
@@ -440,7 +440,7 @@ TEST(writes_of_one_page_reach_it_in_their_order)
 		NAMES("a=-", "a=x3", "a=a1x2", "a=a1b1x1", "a=a1b1c1"));
 }
 
-TEST(write_in_flight_may_be_there_and_is_not_required)
+TEST(write_in_flight_is_allowed_but_not_required)
 {
 	create(1, "a");
 	sync_file(1);
@@ -451,7 +451,7 @@ TEST(write_in_flight_may_be_there_and_is_not_required)
 		NAMES("a=", "a=.8192", "a=x4096", "a=x4096.4096", "a=.4096x4096", "a=x8192"));
 }
 
-TEST(lost_truncate_takes_along_what_was_written_behind_it)
+TEST(lost_truncate_also_loses_later_writes_after_the_cut)
 {
 	create(1, "a");
 	fill(1, 0, 2 * PAGE, 'x');
@@ -477,7 +477,7 @@ TEST(sync_of_all_covers_all)
 	all_are(4, IMAGE_KINDS, NB_CRASH_POSIX, NAMES("a", "b"), NAMES("a= b=x3"));
 }
 
-TEST(unlinked_file_comes_back_only_as_it_was)
+TEST(unlinked_file_returns_only_unchanged)
 {
 	create(1, "a");
 	fill(1, 0, 3, 'x');
@@ -491,7 +491,7 @@ TEST(unlinked_file_comes_back_only_as_it_was)
 }
 
 /* A sync of a directory makes its new entries durable, whatever the directory is called now. */
-TEST(renamed_directory_is_the_same_one)
+TEST(renamed_directory_keeps_its_identity)
 {
 	put((struct record_entry){.kind = RECORD_MKDIR}, "new", NULL, NULL);
 	create(1, "new/a");
@@ -548,7 +548,7 @@ written(const char *path)
 }
 
 /* An older directory moves into a newer one. */
-TEST(directory_is_there_before_what_is_in_it)
+TEST(directory_exists_before_its_entries)
 {
 	scratch_fresh("order");
 	put((struct record_entry){.kind = RECORD_MKDIR}, "inner", NULL, NULL);
@@ -560,7 +560,7 @@ TEST(directory_is_there_before_what_is_in_it)
 }
 
 /* If a directory is replaced, its content disappears. */
-TEST(directory_replaces_what_was_there)
+TEST(directory_replaces_an_existing_entry)
 {
 	scratch_fresh("replaced");
 	put((struct record_entry){.kind = RECORD_MKDIR}, "old", NULL, NULL);
@@ -577,7 +577,7 @@ TEST(directory_replaces_what_was_there)
 }
 
 /* As in rename(2): renaming to the same name or to another link of the same file. */
-TEST(rename_to_itself_changes_nothing)
+TEST(rename_to_itself_has_no_effect)
 {
 	scratch_fresh("itself");
 	put((struct record_entry){.kind = RECORD_MKDIR}, "d", NULL, NULL);
@@ -591,7 +591,7 @@ TEST(rename_to_itself_changes_nothing)
 }
 
 /* The first name is in a lost directory. */
-TEST(link_is_there_without_the_first_name)
+TEST(link_survives_without_the_first_name)
 {
 	struct image *image;
 	char text[256];
@@ -620,7 +620,7 @@ TEST(top_has_no_name)
 }
 
 /* The base has a changed file, an unchanged file, and one with a hole of a gigabyte. */
-TEST(base_is_there_until_it_is_changed)
+TEST(base_file_exists_until_it_is_changed)
 {
 	struct image *image;
 	char text[256];

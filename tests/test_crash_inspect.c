@@ -126,7 +126,7 @@ value_of(uint32_t session, uint64_t write)
 
 /* ---- content of the database ---- */
 
-TEST(database_with_all_that_was_written_is_right)
+TEST(database_with_all_writes_is_correct)
 {
 	struct crash_report report = verify();
 	ck_assert_msg(report.wrongs == 0, "%s", report.text);
@@ -143,7 +143,7 @@ TEST(database_with_all_that_was_written_is_right)
 	state_is_as_after(ALL_OPS + OPS);
 }
 
-TEST(key_that_was_changed_is_torn)
+TEST(changed_key_is_torn)
 {
 	static const struct nb_slice other = {.data = "a value of nobody's, long enough",
 		.size = sizeof("a value of nobody's, long enough") - 1};
@@ -151,7 +151,7 @@ TEST(key_that_was_changed_is_torn)
 	is_wrong(NB_CRASH_TORN, " has 32 bytes that match no value put there");
 }
 
-TEST(key_that_was_removed_is_lost)
+TEST(removed_key_is_lost)
 {
 	char quoted[QUOTE_SIZE];
 	struct nb_slice name = name_of(0, key_that_was_overwritten());
@@ -171,7 +171,7 @@ TEST(earlier_value_is_lost_writes)
 	is_wrong(NB_CRASH_LOST, part);
 }
 
-TEST(key_that_was_added_is_a_ghost)
+TEST(added_key_is_a_ghost)
 {
 	struct nb_slice name = {.data = "nobody's", .size = 8};
 	crash_rig_tamper(&chain, name, &name);
@@ -192,7 +192,7 @@ TEST(value_of_another_key_is_a_ghost)
 	is_wrong(NB_CRASH_GHOST, " of session 1 put under another key");
 }
 
-TEST(level_that_promises_nothing_is_not_broken)
+TEST(level_without_promises_is_not_broken)
 {
 	chain.subject.durability = NB_DUR_NONE;
 	struct nb_slice name = {.data = "nobody's", .size = 8};
@@ -202,7 +202,7 @@ TEST(level_that_promises_nothing_is_not_broken)
 	ck_assert_uint_eq(report.is_broken, 0);
 }
 
-TEST(database_need_not_be_there_before_it_was_made)
+TEST(database_may_be_missing_before_its_creation)
 {
 	crash_rig_end(&chain);
 	crash_rig_begin(&chain, "empty");
@@ -288,7 +288,7 @@ scan_close_failing(struct nb_session *session)
 	return NB_FAIL;
 }
 
-TEST(scan_that_differs_from_get_is_told)
+TEST(scan_that_differs_from_get_is_reported)
 {
 	static const struct {
 		int (*next)(struct nb_session *, struct nb_slice *, struct nb_slice *);
@@ -309,7 +309,7 @@ TEST(scan_that_differs_from_get_is_told)
 	}
 }
 
-TEST(scan_follows_the_order_where_one_is_promised)
+TEST(scan_follows_the_promised_order)
 {
 	chain.subject.engine = &wrong;
 	wrong.scan_open = scan_open_forward;
@@ -319,7 +319,7 @@ TEST(scan_follows_the_order_where_one_is_promised)
 	is_right();
 }
 
-TEST(scan_that_fails_is_told_and_none_backward_is_right)
+TEST(failing_scan_is_reported_but_backward_scans_are_optional)
 {
 	chain.subject.engine = &wrong;
 	wrong.scan_open = scan_open_failing;
@@ -411,7 +411,7 @@ take_verbs(const struct verbs *verbs)
 	wrong.checkpoint = verbs->checkpoint;
 }
 
-TEST(database_that_takes_no_write_is_told)
+TEST(database_that_accepts_no_write_is_reported)
 {
 	static const struct {
 		struct verbs verbs;
@@ -433,7 +433,7 @@ TEST(database_that_takes_no_write_is_told)
 	}
 }
 
-TEST(conflict_is_tried_again_and_settling_may_be_unsupported)
+TEST(conflict_is_retried_and_settling_may_be_unsupported)
 {
 	chain.subject.engine = &wrong;
 	take_verbs(&(struct verbs){.put = put_in_conflict, .flush = flush_unsupported});
@@ -485,7 +485,7 @@ is_unseen(const char *part)
 	ck_assert_uint_eq(report.lost, report.acknowledged);
 }
 
-TEST(engine_that_ends_the_process_is_told)
+TEST(engine_that_ends_the_process_is_reported)
 {
 	chain.subject.engine = &wrong;
 	wrong.get = get_exiting;
@@ -502,7 +502,7 @@ TEST(engine_that_ends_the_process_is_told)
 	state_is_as_after(ALL_OPS);
 }
 
-TEST(interruption_is_no_finding)
+TEST(interruption_is_not_a_finding)
 {
 	struct crash_report report;
 	chain.subject.engine = &wrong;

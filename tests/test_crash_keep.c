@@ -82,7 +82,7 @@ finds_again(struct nb_crash_tally *tally, const char *path, const char *part)
 	ck_assert_msg(part == NULL || strstr(told.text, part) != NULL, "%s", told.text);
 }
 
-TEST(what_is_kept_comes_back_as_it_was)
+TEST(kept_crash_is_read_back_unchanged)
 {
 	struct nb_crash_kept kept;
 	struct nb_crash_tally tally;
@@ -121,7 +121,7 @@ TEST(what_is_kept_comes_back_as_it_was)
 }
 
 /* A key that no operation of the last round writes. Only the kept state has its value. */
-TEST(what_keys_had_before_the_round_comes_back)
+TEST(values_before_the_round_are_read_back)
 {
 	struct nb_crash_tally tally;
 	unsigned char bytes[CRASH_KEY_MAX];
@@ -160,7 +160,7 @@ TEST(same_round_is_kept_beside_the_first)
 	free(second);
 }
 
-TEST(what_cannot_be_kept_leaves_nothing)
+TEST(failed_keep_leaves_no_files)
 {
 	char *path;
 	ck_assert_int_eq(keep(&path, "nowhere"), NB_FAIL); /* after writing crash.json */
@@ -330,7 +330,7 @@ TEST(each_member_that_was_changed_is_refused)
 	end_damage();
 }
 
-TEST(number_beyond_what_it_may_be_is_refused)
+TEST(number_out_of_range_is_refused)
 {
 	static const struct {
 		const char *place, *value;
@@ -351,7 +351,7 @@ TEST(number_beyond_what_it_may_be_is_refused)
 	end_damage();
 }
 
-TEST(file_that_was_cut_is_refused)
+TEST(truncated_file_is_refused)
 {
 	char path[256];
 	size_t size;
@@ -369,7 +369,7 @@ TEST(file_that_was_cut_is_refused)
 	end_damage();
 }
 
-TEST(database_that_is_gone_is_told)
+TEST(missing_database_is_reported)
 {
 	char from[256];
 	begin_damage();
@@ -384,7 +384,7 @@ TEST(database_that_is_gone_is_told)
  * The members of another version may have other meanings, so the error names the version, not a
  * member.
  */
-TEST(what_another_mininb_kept_is_refused_by_its_version)
+TEST(crash_kept_by_another_version_is_refused)
 {
 	begin_damage();
 	json_object_del(whole, "plan");

@@ -86,7 +86,7 @@ is_found(const char *defect, uint32_t wrong, const char *part, uint32_t rounds)
 	ck_assert_msg(told.wrong != wrong || strstr(told.text, part) != NULL, "%s", told.text);
 }
 
-TEST(right_engine_passes_at_each_level)
+TEST(correct_engine_passes_at_each_level)
 {
 	load("none");
 	for (uint32_t level = NB_DUR_NONE; level <= NB_DUR_COMMIT; level++) {
@@ -104,7 +104,7 @@ TEST(right_engine_passes_at_each_level)
 	}
 }
 
-TEST(each_defect_is_found)
+TEST(each_defect_is_detected)
 {
 	static const struct {
 		const char *defect;
@@ -128,7 +128,7 @@ TEST(each_defect_is_found)
 		is_found(defects[i].defect, defects[i].wrong, defects[i].part, 6);
 }
 
-TEST(right_transactions_and_counters_pass)
+TEST(correct_transactions_and_counters_pass)
 {
 	load("transactional");
 	for (uint32_t level = NB_DUR_NONE; level <= NB_DUR_PROCESS; level++) {
@@ -157,7 +157,7 @@ TEST(unsupported_execute_is_a_transaction)
 	ck_assert_msg(told.count == 0, "%s", told.text);
 }
 
-TEST(kept_counters_find_the_same_again)
+TEST(kept_counters_reproduce_the_finding)
 {
 	char text[512], path[256];
 	load("doubles");
@@ -171,7 +171,7 @@ TEST(kept_counters_find_the_same_again)
 	ck_assert_str_eq(told.text, text);
 }
 
-TEST(each_defect_of_transactions_and_counters_is_found)
+TEST(each_defect_of_transactions_and_counters_is_detected)
 {
 	static const struct {
 		const char *defect;
@@ -187,7 +187,7 @@ TEST(each_defect_of_transactions_and_counters_is_found)
 		is_found(defects[i].defect, defects[i].wrong, defects[i].part, 8);
 }
 
-TEST(nothing_is_promised_by_none)
+TEST(level_none_promises_nothing)
 {
 	load("tears");
 	struct nb_crash_args args = args_of(NB_DUR_NONE, 10);
@@ -199,7 +199,7 @@ TEST(nothing_is_promised_by_none)
 	ck_assert_uint_eq(told.is_broken, 0);
 }
 
-TEST(what_is_kept_finds_the_same_again)
+TEST(kept_database_reproduces_the_finding)
 {
 	struct nb_crash_kept kept;
 	char text[512], when[256], path[256];
@@ -234,7 +234,7 @@ TEST(what_is_kept_finds_the_same_again)
 	}
 }
 
-TEST(what_cannot_be_tried_is_refused)
+TEST(impossible_tests_are_refused)
 {
 	load("none");
 	struct nb_engine other = *crash_rig_engine();
@@ -261,7 +261,7 @@ put_failing(struct nb_session *session, struct nb_slice key, struct nb_slice val
 	return NB_FAIL;
 }
 
-TEST(engine_that_fails_before_a_crash_is_no_finding)
+TEST(engine_that_fails_before_a_crash_is_not_a_finding)
 {
 	load("none");
 	struct nb_engine other = *crash_rig_engine();

@@ -194,14 +194,14 @@ returned_and_in_flight(void)
 		}
 }
 
-TEST(what_has_returned_and_what_has_not_is_right)
+TEST(returned_writes_are_required_and_writes_in_flight_optional)
 {
 	returned_and_in_flight();
 	has_more = true;
 	returned_and_in_flight();
 }
 
-TEST(state_becomes_what_was_seen)
+TEST(observed_state_becomes_the_expected_state)
 {
 	begin(0, 60, 61, true);
 	judge(CRASH_PROMISE_ALL);
@@ -294,7 +294,7 @@ TEST(value_of_another_key_is_a_ghost)
 	ck_assert_uint_eq(world.report.worst, NB_CRASH_GHOST);
 }
 
-TEST(value_that_was_not_begun_is_a_ghost)
+TEST(value_whose_write_had_not_begun_is_a_ghost)
 {
 	begin(20, 60, 60, true);
 	uint64_t end = 60;
@@ -310,7 +310,7 @@ TEST(value_that_was_not_begun_is_a_ghost)
 	ck_assert_uint_eq(world.report.worst, NB_CRASH_GHOST);
 }
 
-TEST(older_data_that_is_gone_is_lost)
+TEST(missing_older_data_is_lost)
 {
 	begin(60, 60, 60, true); /* the round executed no operations */
 	size_t at = told_key(0);
@@ -336,7 +336,7 @@ TEST(older_value_that_was_overwritten_is_lost)
 	}
 }
 
-TEST(deleted_key_that_is_back_is_lost)
+TEST(deleted_key_that_reappears_counts_as_lost)
 {
 	size_t found = 0;
 	for (uint64_t end = 20; end < 120; end++) {
@@ -357,7 +357,7 @@ TEST(deleted_key_that_is_back_is_lost)
 	ck_assert_uint_gt(found, 0);
 }
 
-TEST(what_was_lost_and_is_back_is_unstable)
+TEST(lost_data_that_reappears_is_unstable)
 {
 	begin(60, 60, 60, true);
 	size_t at = told_key(20);
@@ -530,7 +530,7 @@ TEST(counter_is_a_sum_of_its_first_additions)
 	ck_assert_ptr_nonnull(strstr(world.report.text, "has 2 bytes that are not a sum"));
 }
 
-TEST(counters_go_on_from_what_was_found)
+TEST(counters_continue_from_the_observed_sum)
 {
 	has_more = true;
 	for (uint64_t start = 20; start < 60; start++) {
@@ -562,7 +562,7 @@ TEST(empty_and_short_values_are_not_guessed)
 	finds(CRASH_PROMISE_ALL, 0);
 }
 
-TEST(what_cannot_be_looked_at_is_lost)
+TEST(unreadable_record_is_lost)
 {
 	begin(20, 50, 51, true);
 	crash_judge_unseen(&world.report, &world.state, &world.moment);
@@ -573,7 +573,7 @@ TEST(what_cannot_be_looked_at_is_lost)
 	ck_assert_uint_eq(world.report.in_flight, writes_in(0, 50, 51) + writes_in(1, 50, 51));
 }
 
-TEST(the_worst_is_told)
+TEST(worst_finding_is_reported)
 {
 	struct crash_report report = {0};
 	crash_report_wrong(&report, NB_CRASH_LOST, "lost %d", 1);
@@ -585,14 +585,14 @@ TEST(the_worst_is_told)
 	ck_assert_uint_eq(report.wrongs, BIT(LOST) | BIT(TORN) | BIT(SCAN));
 }
 
-TEST(what_an_engine_says_is_made_text)
+TEST(bytes_of_an_engines_message_become_text)
 {
 	struct crash_report report = {0};
 	crash_report_wrong(&report, NB_CRASH_LOST, "key \xff\x1b[2J of %s", "\xc3\xa9t\xc3");
 	ck_assert_str_eq(report.text, "key ? [2J of \xc3\xa9t?");
 }
 
-TEST(promises_are_those_of_the_readme)
+TEST(promises_match_the_readme)
 {
 	static const uint32_t kill[] = {
 		CRASH_PROMISE_NOTHING, CRASH_PROMISE_ALL, CRASH_PROMISE_ALL, CRASH_PROMISE_ALL};

@@ -111,7 +111,7 @@ seeds(void)
 }
 
 /* Three rounds: on a new database, on a closed one, and on one after a power loss. */
-TEST(engine_that_syncs_all_passes)
+TEST(engine_that_syncs_everything_passes)
 {
 	load("none");
 	for (uint32_t system = NB_CRASH_JOURNALLED; system <= NB_CRASH_POSIX; system++) {
@@ -128,20 +128,20 @@ TEST(engine_that_syncs_all_passes)
 	ck_assert_int_eq(entries_of("."), 0);
 }
 
-TEST(data_that_is_not_synced_is_found)
+TEST(missing_sync_of_data_is_detected)
 {
 	ck_assert(is_found("data", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_LOST));
 	/* this level promises nothing here */
 	ck_assert(!is_found("data", NB_DUR_PROCESS, NB_CRASH_JOURNALLED, NB_CRASH_LOST));
 }
 
-TEST(directory_that_is_not_synced_is_found_on_posix_alone)
+TEST(missing_sync_of_a_directory_is_detected_only_on_posix)
 {
 	ck_assert(!is_found("names", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_NOT_OPENED));
 	ck_assert(is_found("names", NB_DUR_COMMIT, NB_CRASH_POSIX, NB_CRASH_NOT_OPENED));
 }
 
-TEST(rename_before_a_sync_is_found)
+TEST(rename_before_a_sync_is_detected)
 {
 	ck_assert(is_found("renames", NB_DUR_COMMIT, NB_CRASH_JOURNALLED, NB_CRASH_NOT_OPENED));
 }
@@ -168,7 +168,7 @@ TEST(log_with_checksums_and_durable_snapshots_passes_at_each_seed)
 }
 
 /* A process that exits normally after a store through a wild pointer. */
-TEST(recording_that_was_written_over_is_told)
+TEST(overwritten_recording_is_reported)
 {
 	crash_rig_load("syncer", "wild", "recording");
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
@@ -179,7 +179,7 @@ TEST(recording_that_was_written_over_is_told)
 }
 
 /* The same in the inspecting process. */
-TEST(finding_that_was_written_over_is_told)
+TEST(overwritten_finding_is_reported)
 {
 	crash_rig_load("syncer", "wild", "all");
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
@@ -193,7 +193,7 @@ TEST(finding_that_was_written_over_is_told)
 }
 
 /* The engine is correct, so the report blames the unrecorded writes for the missing data. */
-TEST(writes_that_no_recorder_sees_are_told)
+TEST(writes_that_the_recorder_cannot_see_are_reported)
 {
 	crash_rig_load("syncer", "hidden", "yes");
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
@@ -202,7 +202,7 @@ TEST(writes_that_no_recorder_sees_are_told)
 	ck_assert_str_eq(tally.unseen, "log has another size, unlike the recording");
 }
 
-TEST(seed_and_what_is_kept_give_the_same_again)
+TEST(seed_and_kept_recording_reproduce_the_state)
 {
 	char text[512], when[512], kept[256];
 	load("data");
@@ -226,7 +226,7 @@ TEST(seed_and_what_is_kept_give_the_same_again)
  * The engine then refuses to open. A kill does not restart the machine, but a repeated power
  * loss does.
  */
-TEST(machine_is_started_again_by_a_power_failure_and_not_by_a_kill)
+TEST(engine_sees_a_restarted_machine_after_a_power_failure_only)
 {
 	char kept[256];
 	load("boot");
@@ -262,7 +262,7 @@ moments_of(struct power_moments *out, uint64_t any[100], uint64_t *others, uint6
 		out->of[c] = (struct power_list){others, count};
 }
 
-TEST(each_moment_of_a_class_is_met_if_there_are_states_enough)
+TEST(enough_states_include_each_moment_of_a_class)
 {
 	enum { MOMENTS = 7, STATES = 100 };
 	uint64_t any[100], moments_at[MOMENTS] = {3, 5, 8, 20, 21, 50, 99};

@@ -292,7 +292,7 @@ use_streams(void)
 	fclose(other);
 }
 
-TEST(streams_are_looked_at)
+TEST(streams_are_recorded)
 {
 	file_put("database/from before", "before", 6);
 	is_complete(use_streams);
@@ -324,7 +324,7 @@ store(void)
 	at[SIZE / 2] = 'm';
 }
 
-TEST(stores_into_mappings_are_found)
+TEST(stores_into_mappings_are_detected)
 {
 	is_complete(store);
 }
@@ -353,7 +353,7 @@ sync_in_each_way(void)
 	must(fsync(ends[0]) < 0, "fsync of a pipe");
 }
 
-TEST(syncs_say_what_they_cover)
+TEST(syncs_record_their_range)
 {
 	static const struct {
 		uint32_t kind;
@@ -482,7 +482,7 @@ exchange(void)
 	MUST(renameat2(AT_FDCWD, "a", AT_FDCWD, "b", RENAME_EXCHANGE));
 }
 
-TEST(what_is_not_understood_is_told)
+TEST(unsupported_calls_are_reported)
 {
 	run_recorded(exchange);
 	ck_assert_uint_eq(tape->is_blind, 1);

@@ -123,13 +123,13 @@ TEST(begins_and_ends_of_calls_are_counted)
 	ck_assert_int_eq(follow(call_and_count, 9, 0), odd + 1);
 }
 
-TEST(without_calls_the_mark_ends_it)
+TEST(process_without_calls_runs_to_its_mark)
 {
 	if (may_follow())
 		ck_assert_int_eq(follow(hit_the_mark, 1000, 0), 3);
 }
 
-TEST(what_ends_by_itself_is_counted)
+TEST(process_that_ends_by_itself_is_counted)
 {
 	if (!may_follow())
 		return;
@@ -139,7 +139,7 @@ TEST(what_ends_by_itself_is_counted)
 	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
 }
 
-TEST(what_never_comes_to_the_place_is_not)
+TEST(process_that_never_reaches_the_place_is_not_counted)
 {
 	*board = (struct crash_progress){.end = {.is_counted = 1}};
 	pid_t pid = fork();
@@ -152,7 +152,7 @@ TEST(what_never_comes_to_the_place_is_not)
 	ck_assert_int_eq(WEXITSTATUS(status), 7);
 }
 
-TEST(one_that_is_gone_from_the_place_tells_nothing_of_ptrace)
+TEST(process_that_ended_at_the_place_is_not_a_failure_of_ptrace)
 {
 	siginfo_t end;
 	*board = (struct crash_progress){.end = {.is_counted = 1}};
@@ -170,7 +170,7 @@ TEST(one_that_is_gone_from_the_place_tells_nothing_of_ptrace)
 	ck_assert_int_eq(WEXITSTATUS(status), 7);
 }
 
-TEST(one_that_is_stopped_is_left_to_who_asked)
+TEST(stopped_process_is_left_to_the_caller)
 {
 	*board = (struct crash_progress){.end = {.is_counted = 1, .steps = UINT32_MAX}};
 	pid_t pid = fork();
@@ -192,7 +192,7 @@ TEST(one_that_is_stopped_is_left_to_who_asked)
 	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-TEST(one_that_may_not_be_followed_goes_alone)
+TEST(process_that_cannot_be_traced_runs_freely)
 {
 	*board = (struct crash_progress){.end = {.is_counted = 1}};
 	pid_t pid = fork();

@@ -110,7 +110,7 @@ TEST(keys_differ_and_fit)
 	}
 }
 
-TEST(value_tells_its_write)
+TEST(value_identifies_its_write)
 {
 	static unsigned char value[CRASH_VALUE_MAX];
 	struct crash_plan plan = plan_of(7, 0, 0, true), other = plan_of(8, 0, 0, true);
@@ -190,7 +190,7 @@ fold_bytes(uint64_t hash, const unsigned char *bytes, size_t size)
  * A kept crash contains only the plan, and may be years old. So the stream must not change: the
  * hash must be the one of this CRASH_STREAM. If the stream changes, both numbers must.
  */
-TEST(stream_is_the_one_of_its_number)
+TEST(stream_depends_only_on_its_number)
 {
 	static unsigned char bytes[CRASH_VALUE_MAX];
 	struct crash_plan plan = plan_of(7, 64, 0, true);

@@ -68,7 +68,7 @@ path_is_refused(const char *path, const char *why)
 	is_refused(why);
 }
 
-TEST(what_was_recorded_passes)
+TEST(recorded_log_passes)
 {
 	begin();
 	ck_assert_int_eq(checked(), NB_OK);
@@ -78,7 +78,7 @@ TEST(what_was_recorded_passes)
 	ck_assert_int_eq(checked(), NB_OK);
 }
 
-TEST(head_that_is_not_one_is_refused)
+TEST(invalid_head_is_refused)
 {
 	begin();
 	tape->used = ROOM + 8;
@@ -91,7 +91,7 @@ TEST(head_that_is_not_one_is_refused)
 	is_refused("a text in it is not terminated");
 }
 
-TEST(entry_that_is_not_one_is_refused)
+TEST(invalid_entry_is_refused)
 {
 	static const uint32_t sizes[] = {0, 8, sizeof(struct record_entry) - 8,
 		sizeof(struct record_entry) + 4, ROOM, UINT32_MAX - 7};
@@ -116,7 +116,7 @@ TEST(entry_that_is_not_one_is_refused)
 	is_refused("its offset is after the end of any file");
 }
 
-TEST(number_of_nothing_is_refused)
+TEST(reference_to_a_missing_entry_is_refused)
 {
 	begin();
 	entries[CREATED]->file = 2;

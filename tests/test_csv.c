@@ -4,7 +4,7 @@
 #include "report/csv.h"
 #include "unit.h"
 
-TEST(fields_are_quoted_as_rfc_4180_has_it)
+TEST(fields_are_quoted_according_to_rfc_4180)
 {
 	char *text;
 	size_t size;

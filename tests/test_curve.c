@@ -57,7 +57,7 @@ TEST(curve_ends_once_at_the_maximum)
 	nb_histogram_delete(histogram);
 }
 
-TEST(one_value_is_a_curve_and_none_is_none)
+TEST(one_value_makes_a_curve_and_no_value_makes_none)
 {
 	struct nb_histogram *histogram = ascending(1);
 	struct curve curve;

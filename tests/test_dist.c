@@ -284,7 +284,7 @@ TEST(sequential_goes_round)
 	}
 }
 
-TEST(descending_goes_round_from_the_last_one)
+TEST(descending_starts_at_the_last_record_and_wraps)
 {
 	struct dist dist = make(NB_DIST_DESCENDING, 0, 10);
 	uint64_t block[35], randoms[35];
@@ -392,7 +392,7 @@ TEST(exponential_and_pareto_are_their_laws)
 
 /* ---- YCSB ---- */
 
-TEST(zipfian_ycsb_draws_what_ycsb_draws)
+TEST(zipfian_ycsb_draws_the_same_ranks_as_ycsb)
 {
 	static const uint64_t ycsb_ranks[48] = {814865608, 645282, 1145484, 8, 26086, 8821,
 		34157828, 9505, 2156534, 9320050, 0, 1555, 864630, 65225220, 18239, 265579,
@@ -467,7 +467,7 @@ record_of_each(uint64_t *records, uint64_t n)
 	}
 }
 
-TEST(each_rank_has_a_record_of_its_own)
+TEST(each_rank_has_its_own_record)
 {
 	static const uint64_t large[] = {
 		1000, 1023, 1024, 1025, 4097, 65535, 65536, 65537, 100003};
@@ -538,7 +538,7 @@ TEST(growing_keeps_the_law_and_the_records)
 	ck_assert_double_lt(zipf_misfit(&grown, 0.99, MANY), 1);
 }
 
-TEST(a_block_is_as_one_by_one)
+TEST(block_equals_single_draws)
 {
 	static const uint32_t counts[] = {0, 1, 63, 64, 65, 1000};
 	static const uint64_t ns[] = {1, 2, 1000, 1000000};
@@ -564,7 +564,7 @@ TEST(a_block_is_as_one_by_one)
 			}
 }
 
-TEST(draws_of_one_state_are_as_one_by_one)
+TEST(draws_of_one_state_equal_single_draws)
 {
 	for (uint32_t kind = 0; kind < NB_DIST_KINDS; kind++) {
 		struct dist dist = make(kind, 0.99, 1000);
@@ -578,7 +578,7 @@ TEST(draws_of_one_state_are_as_one_by_one)
 	}
 }
 
-TEST(the_draws_are_those_of_the_first_release)
+TEST(draws_equal_those_of_the_first_release)
 {
 	static const struct {
 		double theta;

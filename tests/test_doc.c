@@ -39,7 +39,7 @@ TEST(a_last_column_to_the_right_is_aligned)
 	doc_rig_expect(&doc, DOC_TEXT, "name     size\na       12345\nabcdef      7\n");
 }
 
-TEST(a_table_without_rows_is_its_titles_in_text_and_nothing_in_markdown)
+TEST(table_without_rows_has_only_titles_in_text_and_is_empty_in_markdown)
 {
 	doc_add_table(&doc, columns, 3, 0, 0);
 	doc_rig_expect(&doc, DOC_TEXT, "name  size  help\n");
@@ -52,7 +52,7 @@ TEST(a_table_without_rows_is_its_titles_in_text_and_nothing_in_markdown)
 	doc_rig_expect(&doc, DOC_TEXT, "\nname\nx\n");
 }
 
-TEST(markdown_leaves_out_columns_without_a_cell)
+TEST(markdown_omits_columns_without_a_cell)
 {
 	doc_add_table(&doc, columns, 3, 0, 0);
 	doc_texts(&doc, "a", "", "b");
@@ -87,7 +87,7 @@ TEST(a_view_has_its_columns_only)
 	}
 }
 
-TEST(cells_of_nothing_are_empty)
+TEST(null_cells_are_empty)
 {
 	struct nb_histogram *few;
 	ck_assert_int_eq(nb_histogram_new(&few), NB_OK);
@@ -125,7 +125,7 @@ expect_markdown(const char *text, const char *expected)
 	free(written);
 }
 
-TEST(text_that_could_be_markup_is_escaped_and_nothing_else)
+TEST(only_text_that_could_be_markup_is_escaped)
 {
 	expect_markdown("ops/s 12.5 (50 %)", "ops/s 12.5 (50 %)");
 	expect_markdown("block_size", "block_size");
@@ -168,7 +168,7 @@ TEST(a_line_is_clean_in_text_and_escaped_in_markdown)
 	}
 }
 
-TEST(a_list_is_one_line_as_long_as_nothing_comes_between)
+TEST(consecutive_items_form_one_line)
 {
 	doc_list(&doc, "Phases", "a %d", 1);
 	doc_list(&doc, "Phases", "b");
@@ -180,7 +180,7 @@ TEST(a_list_is_one_line_as_long_as_nothing_comes_between)
 		"Phases            : a 1, b 2\nDisk              : c\nDisk              : d\n");
 }
 
-TEST(an_item_may_be_of_one_rendering_only)
+TEST(item_may_belong_to_one_rendering_only)
 {
 	for (uint32_t rendering = DOC_TEXT; rendering <= DOC_MARKDOWN; rendering++) {
 		doc_show(&doc, DOC_TEXT);

@@ -43,7 +43,7 @@ assert_note(const char *wanted)
 	result.notes = NULL;
 }
 
-TEST(a_sync_is_for_one_write_of_each_thread)
+TEST(sync_covers_one_write_of_each_thread)
 {
 	static const struct {
 		uint32_t threads;
@@ -80,7 +80,7 @@ TEST(calls_of_all_kinds_are_syncs)
 		"3 fsync, 4 fdatasync, 2 msync, 0.9 per write; then until closed 100 fsync");
 }
 
-TEST(nothing_is_held_against_another_level)
+TEST(other_levels_cause_no_finding)
 {
 	for (uint32_t level = NB_DUR_NONE; level < NB_DUR_COMMIT; level++) {
 		begin(level, 1, 1000, 0);
@@ -93,7 +93,7 @@ TEST(nothing_is_held_against_another_level)
 	}
 }
 
-TEST(what_was_not_counted_is_no_0)
+TEST(uncounted_syncs_are_unknown_and_not_0)
 {
 	begin(NB_DUR_COMMIT, 1, 1000, 0);
 	result.measured.used.known = 0;
@@ -109,7 +109,7 @@ TEST(what_was_not_counted_is_no_0)
 	assert_line("");
 }
 
-TEST(what_cannot_be_counted_is_told_instead_of_a_finding)
+TEST(uncountable_syncs_are_reported_instead_of_a_finding)
 {
 	static const struct {
 		uint32_t by;
@@ -145,7 +145,7 @@ TEST(reads_have_a_line_only_if_something_was_synced)
 	assert_line("2 fsync");
 }
 
-TEST(the_note_says_how_many_were_not_durable)
+TEST(note_states_how_many_writes_were_not_durable)
 {
 	begin(NB_DUR_COMMIT, 1, 2000, 0);
 	assert_line("none for 2000 writes");

@@ -69,14 +69,14 @@ TEST(variant_is_the_table_for_its_options)
 	ck_assert_int_eq(configure("variants", "type=heap", &table), NB_ERR_USAGE);
 }
 
-TEST(engine_without_variants_stays_as_it_is)
+TEST(engine_without_variants_is_unchanged)
 {
 	struct nb_engine table;
 	ck_assert_int_eq(configure("every_option", "levels=9", &table), NB_OK);
 	ck_assert_str_eq(table.name, "every_option");
 }
 
-TEST(variant_that_is_not_right_is_refused)
+TEST(invalid_variant_is_refused)
 {
 	static const struct {
 		const char *file;
@@ -148,7 +148,7 @@ TEST_EACH(bad_plugin_is_refused_with_its_reason, UNIT_COUNT(refusals))
 	}
 }
 
-TEST(directory_is_refused_as_one)
+TEST(directory_is_refused_as_a_directory)
 {
 	struct nb_engine_ref *ref = NULL;
 	ck_assert_int_eq(nb_engine_load(&ref, "/tmp/"), NB_FAIL);
@@ -179,7 +179,7 @@ TEST(name_is_looked_up_in_the_plugin_path_and_with_a_slash_is_a_path)
 	}
 }
 
-TEST(name_in_the_table_must_be_the_files)
+TEST(name_in_the_table_must_match_the_file_name)
 {
 	struct nb_engine_ref *ref = NULL;
 	setenv("MININB_PLUGIN_PATH", plugins, 1);
@@ -215,7 +215,7 @@ TEST(engine_is_not_found_in_the_working_directory)
 static const char *const odd_names[] = {
 	"", "..", "/", "./", "/nonexistent/mine.so", "a b", "%s%n"};
 
-TEST_EACH(odd_name_is_refused_with_a_text, UNIT_COUNT(odd_names))
+TEST_EACH(invalid_name_is_refused_with_a_text, UNIT_COUNT(odd_names))
 {
 	struct nb_engine_ref *ref = NULL;
 	ck_assert_int_lt(nb_engine_load(&ref, odd_names[_i]), 0);
@@ -235,7 +235,7 @@ TEST(null_and_memory_are_built_in)
 	}
 }
 
-TEST(unload_of_nothing_is_fine)
+TEST(unload_of_null_is_allowed)
 {
 	nb_engine_unload(NULL);
 }

@@ -114,7 +114,7 @@ TEST(variable_comes_before_all_others)
 	tear_down();
 }
 
-TEST(those_linked_in_are_always_there_and_last)
+TEST(built_in_engines_always_exist_and_come_last)
 {
 	rig_create(&rig, NB_VERB_PUT, 1);
 	unsetenv("MININB_PLUGIN_PATH");
@@ -127,7 +127,7 @@ TEST(those_linked_in_are_always_there_and_last)
 	tear_down();
 }
 
-TEST(directories_that_are_not_there_are_passed_over)
+TEST(missing_directories_are_skipped)
 {
 	set_up();
 	make_file("file");
@@ -150,7 +150,7 @@ TEST(empty_parts_are_not_the_working_directory)
 	}
 }
 
-TEST(relative_parts_are_left_out)
+TEST(relative_parts_are_skipped)
 {
 	static const char *const variables[] = {
 		".:%s/a", "b:%s/a", "./b:%s/a", "%s/a:../b", "%s/a:b/"};
@@ -164,7 +164,7 @@ TEST(relative_parts_are_left_out)
 	}
 }
 
-TEST(working_directory_is_never_looked_at)
+TEST(working_directory_is_never_searched)
 {
 	set_up();
 	ck_assert_int_eq(chdir(in_rig("b")), 0);
@@ -191,7 +191,7 @@ TEST(only_files_that_end_in_so_are_engines)
 	tear_down();
 }
 
-TEST(missing_engines_are_taken_apart)
+TEST(list_of_missing_engines_is_parsed)
 {
 	struct engine_missing missing;
 	const char *at =

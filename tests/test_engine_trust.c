@@ -38,7 +38,7 @@ check(const char *path, bool is_trusted)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "refused: everyone can write"));
 }
 
-TEST(root_loads_nothing_that_everybody_may_write)
+TEST(root_loads_no_file_that_everyone_may_write)
 {
 	static const char *const ways[] = {"far/near/e.so", "far/near", "far"};
 	char path[PATH_MAX];
@@ -53,7 +53,7 @@ TEST(root_loads_nothing_that_everybody_may_write)
 	}
 }
 
-TEST(what_is_ours_in_a_sticky_directory_is_trusted)
+TEST(own_file_in_a_sticky_directory_is_trusted)
 {
 	char path[PATH_MAX];
 	make_plugin("sticky", path);
@@ -68,7 +68,7 @@ TEST(what_is_ours_in_a_sticky_directory_is_trusted)
 	check(path, true); /* the users who may put files there are known */
 }
 
-TEST(a_link_is_trusted_as_what_it_leads_to)
+TEST(link_is_trusted_like_its_target)
 {
 	char path[PATH_MAX];
 	make_plugin("link", path);
@@ -78,7 +78,7 @@ TEST(a_link_is_trusted_as_what_it_leads_to)
 	check("./e.so", false);
 }
 
-TEST(what_is_not_there_is_for_the_loader_to_say)
+TEST(missing_file_is_left_to_the_loader)
 {
 	check("/nonexistent/e.so", true);
 }

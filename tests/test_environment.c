@@ -97,7 +97,7 @@ TEST(this_machine_is_described_in_the_right_form)
 		ck_assert_uint_eq(environment.device_minor, minor(st.st_dev));
 }
 
-TEST(time_is_that_of_the_place)
+TEST(time_is_in_the_local_time_zone)
 {
 	struct tm tm = {0};
 	int offset;
@@ -125,7 +125,7 @@ TEST(time_is_that_of_the_place)
 #endif
 #endif
 
-TEST(allocator_is_the_one_that_has_malloc)
+TEST(allocator_is_the_library_that_provides_malloc)
 {
 	environment_read(&environment, "/", "");
 #if defined(__SANITIZE_ADDRESS__) || defined(HAS_ADDRESS_SANITIZER)
@@ -141,7 +141,7 @@ TEST(allocator_is_the_one_that_has_malloc)
 #endif
 }
 
-TEST(what_is_preloaded_is_told)
+TEST(preloaded_libraries_are_reported)
 {
 	setenv("LD_PRELOAD", "libx.so", 1);
 	environment_read(&environment, "/", "");
@@ -149,7 +149,7 @@ TEST(what_is_preloaded_is_told)
 	ck_assert_str_eq(environment.preload, "libx.so");
 }
 
-TEST(directory_need_not_be_there_yet)
+TEST(directory_may_not_exist_yet)
 {
 	char cwd[128], expected[256];
 	scratch_fresh("absent");
@@ -211,7 +211,7 @@ make_machine(void)
 	ck_assert_int_eq(symlink("../../devices/pci/block/nvd/nvd1", link), 0);
 }
 
-TEST(all_that_a_machine_tells_is_found)
+TEST(all_facts_of_a_machine_are_found)
 {
 	scratch_fresh("rich");
 	make_machine();
@@ -238,7 +238,7 @@ TEST(all_that_a_machine_tells_is_found)
 	ck_assert(environment.load_1m == 1.75);
 }
 
-TEST(turbo_is_told_by_either_switch)
+TEST(turbo_is_read_from_either_switch)
 {
 	scratch_fresh("turbo");
 	put("0\n", "/sys/devices/system/cpu/intel_pstate/no_turbo");
@@ -261,7 +261,7 @@ TEST(processors_without_a_name_have_numbers)
 	ck_assert_str_eq(environment.cpu, "implementer 0x41, part 0xd0c");
 }
 
-TEST(containers_are_told_by_what_they_leave)
+TEST(containers_are_detected_by_their_traces)
 {
 	static const struct {
 		const char *path, *text, *name;
@@ -281,7 +281,7 @@ TEST(containers_are_told_by_what_they_leave)
 	}
 }
 
-TEST(mount_is_the_nearest_one_and_of_two_the_later)
+TEST(mount_is_the_nearest_and_last_one)
 {
 	char cwd[128], text[2048];
 	scratch_fresh("mounts");
@@ -336,7 +336,7 @@ assert_sound(void)
 	ck_assert_uint_le(environment.swap_used_bytes, environment.swap_bytes);
 }
 
-TEST(where_there_is_nothing_nothing_is_known)
+TEST(missing_files_leave_facts_unknown)
 {
 	scratch_fresh("poor");
 	ck_assert_int_eq(mkdir("tree", 0700), 0);

@@ -56,7 +56,7 @@ end(void)
 	epochs_delete(epochs);
 }
 
-TEST(what_nobody_can_see_is_released_at_once)
+TEST(invisible_objects_are_released_at_once)
 {
 	begin();
 	epoch_retire(writer, KIND, 1);
@@ -71,7 +71,7 @@ TEST(what_nobody_can_see_is_released_at_once)
 	ck_assert_uint_eq(first.count, 2);
 }
 
-TEST(nothing_is_released_while_a_reader_that_was_in_is_in)
+TEST(objects_are_kept_while_an_earlier_reader_is_inside)
 {
 	begin();
 	epoch_enter(reader);
@@ -89,7 +89,7 @@ TEST(nothing_is_released_while_a_reader_that_was_in_is_in)
  * An object is unlinked before it is retired, so a reader that entered in between may have seen
  * it.
  */
-TEST(reader_that_came_before_the_first_reclaim_holds_it_up)
+TEST(reader_that_entered_before_the_first_reclaim_delays_it)
 {
 	begin();
 	epoch_retire(writer, KIND, 1);
@@ -101,7 +101,7 @@ TEST(reader_that_came_before_the_first_reclaim_holds_it_up)
 	end();
 }
 
-TEST(readers_that_came_later_hold_nothing_up)
+TEST(readers_that_entered_later_delay_nothing)
 {
 	begin();
 	struct epoch_slot *next = open_slot(2, &second);
@@ -121,7 +121,7 @@ TEST(readers_that_came_later_hold_nothing_up)
 	end();
 }
 
-TEST(a_stay_goes_on_where_the_last_one_was_until_somebody_reclaims)
+TEST(repeated_stay_keeps_its_epoch_until_a_reclaim)
 {
 	begin();
 	epoch_enter(reader);
@@ -140,7 +140,7 @@ TEST(a_stay_goes_on_where_the_last_one_was_until_somebody_reclaims)
 }
 
 /* A reader delays the release of objects retired after it entered. */
-TEST(the_one_who_is_in_for_longest_decides)
+TEST(oldest_reader_determines_the_release)
 {
 	begin();
 	struct epoch_slot *next = open_slot(2, &second);
@@ -159,7 +159,7 @@ TEST(the_one_who_is_in_for_longest_decides)
 	end();
 }
 
-TEST(each_is_released_once_however_many_wait)
+TEST(each_object_is_released_once_however_many_wait)
 {
 	begin();
 	epoch_enter(reader);
@@ -177,7 +177,7 @@ TEST(each_is_released_once_however_many_wait)
 }
 
 /* Otherwise each operation would issue a barrier while a reader is inside. */
-TEST(reclaim_that_could_release_nothing_is_not_due_again_at_once)
+TEST(reclaim_without_effect_is_not_due_again_at_once)
 {
 	begin();
 	epoch_enter(reader);
@@ -194,7 +194,7 @@ TEST(reclaim_that_could_release_nothing_is_not_due_again_at_once)
 	end();
 }
 
-TEST(close_releases_what_it_can)
+TEST(close_releases_as_many_objects_as_possible)
 {
 	begin();
 	epoch_retire(writer, KIND, 1);
@@ -206,7 +206,7 @@ TEST(close_releases_what_it_can)
 	ck_assert_uint_eq(first.count + second.count, 1);
 }
 
-TEST(leftovers_of_a_closed_slot_wait_and_go_to_its_heir)
+TEST(leftovers_of_a_closed_slot_go_to_the_next_owner)
 {
 	begin();
 	epoch_enter(reader);
@@ -226,7 +226,7 @@ TEST(leftovers_of_a_closed_slot_wait_and_go_to_its_heir)
 	ck_assert_uint_eq(first.count + second.count, 1);
 }
 
-TEST(delete_releases_all_that_waits)
+TEST(delete_releases_all_waiting_objects)
 {
 	begin();
 	epoch_enter(reader);
@@ -319,7 +319,7 @@ read_cells(void *at)
 }
 
 /* Eager: an object is released right after it was unlinked if no reader seems to be inside. */
-TEST_EACH(no_reader_ever_sees_what_was_released, 2)
+TEST_EACH(no_reader_sees_a_released_object, 2)
 {
 	is_eager = _i == 1;
 	struct cell start = {5, ~(uint64_t)5};

@@ -8,7 +8,7 @@
 
 #include "unit.h"
 
-TEST(a_failure_keeps_its_code_and_says_what_why_and_where)
+TEST(failure_keeps_its_code_and_states_the_object_cause_and_place)
 {
 	ck_assert_str_eq(nb_error_text(), "");
 	ck_assert_int_eq(error_set(NB_ERR_USAGE, "%s is %d", "x", 7), NB_ERR_USAGE);
@@ -37,7 +37,7 @@ TEST(an_unknown_word_names_the_nearest_and_all)
 	ck_assert_str_eq(nb_error_text(), "no, did you mean 'reads'?");
 }
 
-TEST(a_thread_that_cannot_be_started_says_what_it_lacks)
+TEST(failed_thread_start_names_the_missing_resource)
 {
 	errno = EAGAIN;
 	ck_assert_int_eq(error_thread("thread %d", 3), NB_FAIL);
@@ -122,7 +122,7 @@ keep(void *arg, uint32_t level, const char *text)
 	strncpy(logged->text, text, sizeof(logged->text) - 1);
 }
 
-TEST(messages_go_where_they_were_sent_and_else_nowhere)
+TEST(messages_go_only_to_the_selected_function)
 {
 	struct logged logged = {0};
 	log_message(NB_LOG_WARNING, "nobody listens");

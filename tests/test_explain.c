@@ -33,7 +33,7 @@ assert_explained(const char *name, const char *where)
 	ck_assert_msg(is_explained(name), "'%s' of %s has no explanation", name, where);
 }
 
-TEST(each_name_has_one_explanation_that_says_something)
+TEST(each_name_has_one_meaningful_explanation)
 {
 	size_t count = 0;
 	for (const struct nb_explanation *it = nb_explanations(); it->name != NULL; it++) {

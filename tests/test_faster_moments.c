@@ -290,7 +290,7 @@ open_again(void)
 
 /* --- the log --- */
 
-TEST_EACH(write_behind_a_seal_comes_after_all_that_the_seal_closes, 2)
+TEST_EACH(write_after_a_seal_follows_all_sealed_records, 2)
 {
 	struct actor cut = {CHECKPOINT}, writer = {TWO_PUTS, .key = 1, .number = 2};
 	enum moment moment = _i == 0 ? MOMENT_SEAL : MOMENT_SEALED;
@@ -349,7 +349,7 @@ TEST(record_that_is_being_read_keeps_its_frame)
 	end();
 }
 
-TEST(change_in_place_is_in_the_log_that_is_written)
+TEST(change_in_place_is_part_of_the_written_log)
 {
 	struct actor writer = {PUT, .key = 1, .number = 2}, cut = {CHECKPOINT};
 
@@ -391,7 +391,7 @@ TEST_EACH(record_of_the_fuzzy_region_does_not_change, 3)
 	end();
 }
 
-TEST(sum_of_a_fuzzy_record_has_what_is_still_added_to_it)
+TEST(sum_of_a_fuzzy_record_includes_late_additions)
 {
 	struct actor first = {MERGE, .key = 1, .number = 10}, second = first,
 		     cut = {CHECKPOINT};
@@ -421,7 +421,7 @@ put_long(uint64_t number)
 	ck_assert_msg(act(session, &actor) == NB_OK, "%s", host_failure);
 }
 
-TEST_EACH(value_is_read_as_it_was_at_one_moment, 2)
+TEST_EACH(value_is_read_atomically, 2)
 {
 	struct actor reader = {GET, .key = 1, .is_long = true};
 	struct actor writer = {PUT, .key = 1, .number = 2, .size = 100, .is_long = true};
@@ -444,7 +444,7 @@ TEST_EACH(value_is_read_as_it_was_at_one_moment, 2)
 	end();
 }
 
-TEST(two_changes_of_a_value_do_not_mix)
+TEST(two_changes_of_a_value_are_not_mixed)
 {
 	struct actor first = {PUT, .key = 1, .number = 2, .size = 100, .is_long = true};
 	struct actor second = {PUT, .key = 1, .number = 3, .size = 100, .is_long = true};
@@ -465,7 +465,7 @@ TEST(two_changes_of_a_value_do_not_mix)
 
 /* --- chains --- */
 
-TEST(two_sums_that_are_appended_follow_each_other)
+TEST(two_appended_sums_follow_each_other)
 {
 	struct actor first = {MERGE, .key = 1, .number = 10}, second = first;
 
@@ -480,7 +480,7 @@ TEST(two_sums_that_are_appended_follow_each_other)
 	end();
 }
 
-TEST(two_sessions_that_bring_a_key_make_one_entry)
+TEST(two_sessions_that_insert_a_key_make_one_entry)
 {
 	struct actor first = {MERGE, .key = 1, .number = 10}, second = first;
 
@@ -566,7 +566,7 @@ TEST(tentative_entry_before_another_one_waits_for_it)
 	end();
 }
 
-TEST(sum_of_a_record_on_storage_has_what_was_put_meanwhile)
+TEST(sum_of_a_record_on_storage_includes_concurrent_puts)
 {
 	struct actor adder = {MERGE, .key = 1, .number = 10};
 
@@ -689,7 +689,7 @@ begin_growth(void)
  * A session reads the current table before the growth ends, and the next one after that. So it uses
  * the old table. It must find a record that another session has put into the new one.
  */
-TEST_EACH(operation_with_the_old_table_sees_what_was_put_into_the_new_one, 4)
+TEST_EACH(operation_with_the_old_table_sees_puts_into_the_new_one, 4)
 {
 	uint64_t key = _i % 2 == 0 ? 1 : 9000; /* with an entry in the old table, or without */
 	bool is_long = _i >= 2;                /* not for quick.c: index_find() */
@@ -757,7 +757,7 @@ TEST(operation_splits_one_bucket_at_most)
 }
 
 /* So no operation waits until the kernel has cleared pages of the new table. */
-TEST(growth_begins_with_a_table_whose_pages_are_there)
+TEST(growth_begins_with_a_populated_table)
 {
 	const uint64_t size = 256 << 10;
 	const long page = sysconf(_SC_PAGESIZE);
@@ -796,7 +796,7 @@ TEST(bucket_is_split_when_its_tentative_entry_is_decided)
 	end();
 }
 
-TEST(old_table_stays_as_long_as_it_is_looked_at)
+TEST(old_table_stays_while_it_is_used)
 {
 	struct actor reader = {GET, .key = 1};
 

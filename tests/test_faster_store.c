@@ -74,7 +74,7 @@ told(const char *text)
 
 /* --- storage that fails --- */
 
-TEST(full_storage_is_told_and_the_rest_is_readable)
+TEST(full_storage_is_reported_and_the_records_stay_readable)
 {
 	uint64_t key = 0, number;
 	int rc = NB_OK;
@@ -93,7 +93,7 @@ TEST(full_storage_is_told_and_the_rest_is_readable)
 	told("No space left on device");
 }
 
-TEST(failed_sync_is_told_to_the_write_that_waits_for_it)
+TEST(failed_sync_is_reported_to_the_waiting_write)
 {
 	begin(&(struct rig){.durability = NB_DUR_COMMIT});
 	ck_assert_int_eq(put_number(1, 1), NB_OK);
@@ -106,7 +106,7 @@ TEST(failed_sync_is_told_to_the_write_that_waits_for_it)
 	ck_assert_int_eq(rig_engine->close(rig.db), NB_FAIL);
 }
 
-TEST(failed_read_is_told_with_its_place)
+TEST(failed_read_is_reported_with_its_place)
 {
 	uint64_t number = 0;
 
@@ -150,7 +150,7 @@ flip(const char *path, size_t at)
 	free(bytes);
 }
 
-TEST(damage_of_a_closed_log_is_told_and_nothing_is_opened)
+TEST(damage_of_a_closed_log_is_reported_and_the_open_fails)
 {
 	static const size_t places[] = {100, 5000, 60000, 120000};
 
@@ -168,7 +168,7 @@ TEST(damage_of_a_closed_log_is_told_and_nothing_is_opened)
 	told("is damaged after byte");
 }
 
-TEST(damage_of_meta_is_told)
+TEST(damage_of_meta_is_reported)
 {
 	begin(&(struct rig){0});
 	end();
@@ -228,7 +228,7 @@ TEST(database_in_use_is_refused)
 }
 
 /* A new database must not use the log of another one, whose records would then appear in it. */
-TEST(log_in_another_directory_is_found_and_not_mixed_up)
+TEST(log_in_another_directory_is_found_and_not_confused)
 {
 	const struct rig how = {.durability = NB_DUR_PERIODIC, .log_dir = "elsewhere"};
 	struct rig other = how;
@@ -274,7 +274,7 @@ die_while_opening(struct rig *how, const char *path, enum moment moment)
 static const enum moment moments_of_a_new_log[] = {
 	MOMENT_LOG_MADE, MOMENT_LOG_LINKED, MOMENT_LOG_NAMED};
 
-TEST(log_that_a_crash_left_before_meta_is_replaced_by_its_own_database_only)
+TEST(log_left_before_meta_is_replaced_only_by_its_own_database)
 {
 	struct rig how = {.durability = NB_DUR_PERIODIC, .log_dir = "elsewhere"};
 
@@ -331,7 +331,7 @@ TEST(other_page_size_is_refused)
 
 /* --- limits --- */
 
-TEST(limit_of_the_log_is_told_and_gets_go_on)
+TEST(limit_of_the_log_is_reported_and_gets_continue)
 {
 	uint64_t key = 0, number;
 	int rc = NB_OK;
@@ -402,7 +402,7 @@ TEST(record_longer_than_a_page_is_refused)
 
 /* --- sessions --- */
 
-TEST(idle_session_holds_up_neither_flush_nor_growth)
+TEST(idle_session_delays_neither_flush_nor_growth)
 {
 	begin(&(struct rig){0});
 	struct nb_session *idle = rig_session(&rig, 1);
@@ -526,7 +526,7 @@ TEST_EACH(promoted_record_is_found_in_memory, 2)
 }
 
 /* multi_get returns the value of each key. */
-TEST(many_gets_bring_each_its_value)
+TEST(each_of_many_gets_returns_its_value)
 {
 	enum { COUNT = 100 };
 	uint64_t numbers[COUNT], number;

@@ -322,7 +322,7 @@ sums_are_there(struct adding *adding)
 	rig_end_session(session);
 }
 
-TEST(additions_of_many_sessions_lose_none)
+TEST(no_addition_of_many_sessions_is_lost)
 {
 	static struct adding adding;
 

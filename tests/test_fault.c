@@ -82,7 +82,7 @@ say(const char *text)
 	ck_assert_int_ge(write(said[1], text, strlen(text)), 1);
 }
 
-TEST(without_somebody_to_report_it_says_so_and_dies_of_the_signal)
+TEST(fault_without_a_reporter_prints_a_message_and_keeps_the_signal)
 {
 	char text[200] = "";
 	ck_assert_int_eq(pipe(said), 0);
@@ -103,7 +103,7 @@ TEST(without_somebody_to_report_it_says_so_and_dies_of_the_signal)
 		"SIGABRT in open: nothing could be saved; use a core dump or a debugger to find out where");
 }
 
-TEST(handlers_of_others_stay_and_own_ones_can_be_taken_back)
+TEST(other_handlers_stay_and_own_ones_can_be_removed)
 {
 	struct sigaction action;
 	signal(SIGFPE, SIG_IGN);
@@ -119,7 +119,7 @@ TEST(handlers_of_others_stay_and_own_ones_can_be_taken_back)
 	ck_assert(action.sa_handler == SIG_IGN);
 }
 
-TEST(exit_that_is_no_engines_is_let_pass)
+TEST(exit_outside_an_engine_is_allowed)
 {
 	const struct heartbeat *at;
 	nb_fault_exit(); /* without a run */
@@ -145,7 +145,7 @@ handle_bus(int number, siginfo_t *info, void *context)
 	others++;
 }
 
-TEST(a_bus_error_of_no_file_of_ours_is_for_who_was_there_before)
+TEST(bus_error_outside_own_mappings_goes_to_the_previous_handler)
 {
 	struct sigaction action = {.sa_sigaction = handle_bus, .sa_flags = SA_SIGINFO};
 	ck_assert_int_eq(sigaction(SIGBUS, &action, NULL), 0);

@@ -169,7 +169,7 @@ run(void)
 	pthread_join(reader, NULL);
 }
 
-TEST(each_operation_is_taken_once_and_those_of_a_key_in_their_order)
+TEST(each_operation_is_taken_once_and_in_order_for_each_key)
 {
 	static const uint32_t shards[] = {1, 2, 3, 8};
 	uint64_t digest = 0;
@@ -285,7 +285,7 @@ TEST(a_halt_ends_the_reader_and_the_takers)
 	toy_destroy(&rig);
 }
 
-TEST(what_was_before_a_damage_is_taken_and_then_it_is_told)
+TEST(operations_before_a_damage_are_taken_and_then_it_is_reported)
 {
 	set_up("read = 1\n");
 	FILE *file = fopen(path, "w");
@@ -331,7 +331,7 @@ feed_text(const char *text, uint32_t format, bool can_scan, bool are_values_keys
 	return f.rc;
 }
 
-TEST(a_scan_that_cannot_be_is_told_with_its_operation)
+TEST(impossible_scan_is_reported_with_its_operation)
 {
 	set_up("read = 1\n");
 	ck_assert_int_eq(
@@ -343,7 +343,7 @@ TEST(a_scan_that_cannot_be_is_told_with_its_operation)
 	toy_destroy(&rig);
 }
 
-TEST(a_size_that_the_engine_does_not_take_is_refused_with_its_operation)
+TEST(size_outside_the_engines_limits_is_refused_with_its_operation)
 {
 	static const char text[] = "READ 12\nINSERT 34\n";
 	set_up("read = 1\n");
@@ -364,7 +364,7 @@ TEST(a_size_that_the_engine_does_not_take_is_refused_with_its_operation)
 	toy_destroy(&rig);
 }
 
-TEST(a_bare_key_is_what_the_mix_makes_of_it)
+TEST(mix_determines_the_operation_of_a_bare_key)
 {
 	char keys[8 * 100 + 1];
 	memset(keys, 'k', sizeof(keys));
@@ -414,7 +414,7 @@ TEST(values_can_be_keys)
 	toy_destroy(&rig);
 }
 
-TEST(a_value_beyond_all_measure_is_refused)
+TEST(oversized_value_is_refused)
 {
 	set_up("read = 1\n");
 	struct trace_writer *writer;

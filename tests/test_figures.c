@@ -86,7 +86,7 @@ TEST(writes_of_a_put_count_until_it_is_closed)
 	ASSERT_NEAR(value("settled_ops_s"), 1000);
 }
 
-TEST(reads_of_a_get_are_those_of_the_operations)
+TEST(reads_of_a_get_are_those_during_the_operations)
 {
 	begin(NB_VERB_GET);
 	run.measured.answers[NB_NOT_FOUND] = 500;
@@ -100,7 +100,7 @@ TEST(reads_of_a_get_are_those_of_the_operations)
 	ASSERT_NEAR(figures.write_calls, 0);
 }
 
-TEST(a_delete_has_written_its_keys)
+TEST(delete_counts_its_keys_as_written)
 {
 	begin(NB_VERB_DELETE);
 	run.measured.value_bytes = 0;
@@ -125,7 +125,7 @@ assert_cpu_ns_op(double ns)
 	ASSERT_NEAR(summarize().cpu_ns_op, ns);
 }
 
-TEST(what_the_processor_did_is_for_each_operation)
+TEST(processor_events_are_per_operation)
 {
 	begin(NB_VERB_GET);
 	run.measured.usage_ops = 2000; /* includes a warm-up */
@@ -148,7 +148,7 @@ TEST(what_the_processor_did_is_for_each_operation)
 	assert_cpu_ns_op(0);
 }
 
-TEST(what_is_not_known_is_no_figure)
+TEST(unknown_values_are_omitted)
 {
 	begin(NB_VERB_PUT);
 	run.measured.used.known = 0;
@@ -169,7 +169,7 @@ TEST(what_is_not_known_is_no_figure)
 	ASSERT_NEAR(value("rate_ops_s"), 0);
 }
 
-TEST(residency_is_that_of_the_begin_if_it_is_known)
+TEST(residency_is_that_at_the_start_if_known)
 {
 	begin(NB_VERB_GET);
 	run.measured.residency_before = (struct residency){
@@ -197,7 +197,7 @@ begin_job(void)
 	memset(groups, 0, sizeof(groups));
 }
 
-TEST(background_groups_are_in_no_figure_of_the_foreground)
+TEST(figures_of_the_foreground_exclude_background_groups)
 {
 	begin_job();
 	run.group_count = 2;
@@ -260,7 +260,7 @@ TEST(each_kind_of_operation_reads_or_writes)
 	}
 }
 
-TEST(logical_bytes_are_of_the_warm_up_too)
+TEST(logical_bytes_include_the_warm_up)
 {
 	begin_job();
 	add_kind(NB_OP_READ, 100, 100, 9000);
@@ -272,7 +272,7 @@ TEST(logical_bytes_are_of_the_warm_up_too)
 	ASSERT_NEAR(figures.write_calls, 8);
 }
 
-TEST(a_run_on_a_toy_reads_what_it_is_told)
+TEST(figures_of_a_run_on_the_toy_are_exact)
 {
 	struct toy_rig rig;
 	struct nb_result *result;

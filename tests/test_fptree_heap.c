@@ -334,7 +334,7 @@ TEST_EACH(extent_has_eight_leaves_however_large, 2)
 	end();
 }
 
-TEST(little_of_an_extent_is_lost)
+TEST(little_space_of_an_extent_is_lost)
 {
 	begin(LARGE);
 	ck_assert_uint_ne(heap_leaf_new(cache), 0);
@@ -355,7 +355,7 @@ fill(uint64_t *leaves, uint64_t *blobs, size_t count)
 	}
 }
 
-TEST(unmarked_is_free_after_an_open)
+TEST(unmarked_objects_are_free_after_an_open)
 {
 	enum { COUNT = 4000 };
 	static uint64_t leaves[COUNT], blobs[COUNT];
@@ -385,7 +385,7 @@ TEST(unmarked_is_free_after_an_open)
 	end();
 }
 
-TEST(extents_with_nothing_reachable_go_back)
+TEST(unreachable_extents_are_returned)
 {
 	enum { COUNT = 2000 };
 	static uint64_t leaves[COUNT], blobs[COUNT];
@@ -451,7 +451,7 @@ TEST(offset_where_no_such_object_begins_is_refused)
 }
 
 /* Offers every offset to a new open, whose bits are all unset: only heap_mark_*() sets them. */
-TEST(every_multiple_of_sixteen_is_one_object_at_most)
+TEST(each_multiple_of_sixteen_belongs_to_at_most_one_object)
 {
 	begin(SMALL);
 	for (int i = 0; i < 200; i++)
@@ -477,7 +477,7 @@ TEST(every_multiple_of_sixteen_is_one_object_at_most)
 	end();
 }
 
-TEST(full_pool_is_told_and_takes_again_what_is_freed)
+TEST(full_pool_is_reported_and_reuses_freed_space)
 {
 	static uint64_t leaves[SMALL / LEAF];
 	size_t count = 0;
@@ -518,7 +518,7 @@ TEST(full_pool_is_told_and_takes_again_what_is_freed)
 }
 
 /* A limit on the size of files replaces a full disk. */
-TEST(full_file_system_is_told_from_a_full_pool)
+TEST(full_file_system_and_full_pool_have_different_messages)
 {
 	begin(LARGE);
 	struct rlimit limit = {16 * MIB, RLIM_INFINITY};
@@ -540,7 +540,7 @@ TEST(full_file_system_is_told_from_a_full_pool)
 	end();
 }
 
-TEST(huge_blob_goes_back_at_once)
+TEST(huge_blob_is_returned_at_once)
 {
 	begin(SMALL);
 	for (int i = 0; i < 100; i++) {
@@ -568,7 +568,7 @@ make_huge(uint64_t *offsets, int count, int first, int step)
 	}
 }
 
-TEST(huge_blob_goes_back_at_an_open_unless_it_was_marked)
+TEST(huge_blob_is_returned_at_an_open_unless_marked)
 {
 	enum { COUNT = 100 };
 	uint64_t offsets[COUNT];
@@ -594,7 +594,7 @@ TEST(huge_blob_goes_back_at_an_open_unless_it_was_marked)
 	end();
 }
 
-TEST(cache_gives_back_what_it_has_too_much_of)
+TEST(cache_returns_its_surplus)
 {
 	enum { COUNT = 4000 };
 	static uint64_t leaves[COUNT], blobs[COUNT];
@@ -661,7 +661,7 @@ TEST(leaves_of_another_size_are_refused)
 	end_pool();
 }
 
-TEST(object_of_somebody_else_is_refused)
+TEST(foreign_object_is_refused)
 {
 	PMEMoid object;
 

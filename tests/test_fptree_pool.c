@@ -173,7 +173,7 @@ remove_tree(const char *path)
 
 /* --- making and opening --- */
 
-TEST(pool_that_was_committed_opens_again_with_its_root)
+TEST(committed_pool_opens_again_with_its_root)
 {
 	struct pool *pool = unfinished(".", 0);
 	ck_assert_uint_eq(pool->root->magic, 0);
@@ -189,7 +189,7 @@ TEST(pool_that_was_committed_opens_again_with_its_root)
 	closed(pool);
 }
 
-TEST(create_opens_what_is_there)
+TEST(create_opens_an_existing_pool)
 {
 	make(".", 0);
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
@@ -199,14 +199,14 @@ TEST(create_opens_what_is_there)
 	closed(pool);
 }
 
-TEST(pool_or_directory_that_is_not_there_is_not_made)
+TEST(open_does_not_create_a_missing_pool_or_directory)
 {
 	refused(".", "no database: ");
 	refused("nowhere", "the directory of the database: No such file or directory");
 	ck_assert_int_eq(entries_of("."), 0);
 }
 
-TEST(pool_that_is_closed_uncommitted_leaves_nothing)
+TEST(pool_closed_without_a_commit_leaves_no_files)
 {
 	closed(unfinished(".", 0));
 	ck_assert_int_eq(entries_of("."), 0);
@@ -232,7 +232,7 @@ begin_one(const char *path)
 	take(unfinished(path, 0), 16);
 }
 
-TEST(creation_that_was_killed_is_told_and_cleared_by_the_next)
+TEST(killed_creation_is_reported_and_removed_by_the_next_one)
 {
 	killed(begin_one, ".");
 	ck_assert_int_eq(entries_of("."), 1);
@@ -252,7 +252,7 @@ finish_one(const char *path)
 	pool->root->head = 8192;
 }
 
-TEST(pool_is_there_once_it_is_committed_though_killed_then)
+TEST(committed_pool_survives_a_kill)
 {
 	killed(finish_one, ".");
 	struct pool *pool = opened(".", 0);
@@ -260,7 +260,7 @@ TEST(pool_is_there_once_it_is_committed_though_killed_then)
 	closed(pool);
 }
 
-TEST(file_of_another_is_not_cleared_away)
+TEST(foreign_file_is_not_removed)
 {
 	ck_assert_int_eq(mkdir("parts.new", 0700), 0);
 	file_put("parts.new/000000.pmem", "", 0);
@@ -281,7 +281,7 @@ TEST(path_may_have_blanks_and_quotes)
 	closed(opened(path, 0));
 }
 
-TEST(pool_may_be_moved_and_grows_while_it_is)
+TEST(moved_pool_can_grow)
 {
 	ck_assert_int_eq(mkdir("here", 0700), 0);
 	make("here", 0);
@@ -316,7 +316,7 @@ TEST(pool_in_use_by_another_process_is_refused_until_that_dies)
 	closed(opened(".", 0));
 }
 
-TEST(pool_in_the_making_is_not_cleared_by_another)
+TEST(pool_being_created_is_not_removed_by_another_process)
 {
 	struct pool *pool = unfinished(".", 0);
 	struct nb_open_args args = to(".", NB_OPEN_CREATE);
@@ -339,7 +339,7 @@ TEST(pool_whose_parts_are_locked_is_in_use)
 
 /* --- size --- */
 
-TEST(pool_takes_little_at_first_and_parts_as_it_grows)
+TEST(pool_starts_small_and_adds_parts_as_it_grows)
 {
 	struct pool *pool = created(".", 0);
 	ck_assert_int_eq(entries_of("parts"), 1);
@@ -411,7 +411,7 @@ TEST(parts_of_a_pool_that_has_grown_are_on_huge_pages_on_tmpfs)
 	closed(pool);
 }
 
-TEST(pool_that_has_taken_all_is_full_and_a_larger_size_lets_it_grow)
+TEST(pool_at_its_size_is_full_and_grows_with_a_larger_size)
 {
 	struct pool *pool = created(".", 16 * MIB);
 	ck_assert_uint_eq(pool->reserved_bytes, 16 * MIB);
@@ -425,7 +425,7 @@ TEST(pool_that_has_taken_all_is_full_and_a_larger_size_lets_it_grow)
 	closed(opened(".", 0));
 }
 
-TEST(size_below_what_it_takes_is_refused)
+TEST(size_below_the_used_space_is_refused)
 {
 	struct pool *pool = created(".", 0);
 	ck_assert_int_eq(take(pool, 16), 0);
@@ -471,7 +471,7 @@ TEST(default_size_follows_the_hints)
 }
 
 /* The part is sparse, so it takes no space. */
-TEST(default_size_is_twice_what_the_pool_takes)
+TEST(default_size_is_twice_the_used_space)
 {
 	const uint64_t gib = UINT64_C(1) << 30;
 	make(".", 0);
@@ -482,7 +482,7 @@ TEST(default_size_is_twice_what_the_pool_takes)
 	closed(pool);
 }
 
-TEST(addresses_that_are_not_to_be_had_are_told_with_the_option)
+TEST(unavailable_addresses_are_reported_with_the_option)
 {
 	const struct rlimit limit = {UINT64_C(4) << 30, UINT64_C(4) << 30};
 	if (strcmp(NB_ENGINE_BUILD, "sanitizer") == 0) {
@@ -597,7 +597,7 @@ TEST(missing_parts_are_refused)
 }
 
 /* Without the check, libpmemobj would end the process. */
-TEST(part_that_was_cut_short_is_refused)
+TEST(truncated_part_is_refused)
 {
 	make_of_three_parts();
 	ck_assert_int_eq(truncate("parts/000001.pmem", MIB), 0);
@@ -606,7 +606,7 @@ TEST(part_that_was_cut_short_is_refused)
 	refused(".", "was cut short");
 }
 
-TEST(part_whose_making_was_cut_off_is_taken_away)
+TEST(part_from_an_interrupted_creation_is_removed)
 {
 	make(".", 0);
 	file_put("parts/000001.pmem", "", 0);
@@ -621,7 +621,7 @@ TEST(part_whose_making_was_cut_off_is_taken_away)
 	closed(opened(".", 0));
 }
 
-TEST(part_that_the_heap_did_not_come_to_know_does_no_harm)
+TEST(part_unknown_to_the_heap_is_harmless)
 {
 	make(".", 0);
 	file_put("parts/000001.pmem", "", 0);
@@ -634,7 +634,7 @@ TEST(part_that_the_heap_did_not_come_to_know_does_no_harm)
 	closed(pool);
 }
 
-TEST(last_part_that_was_in_use_is_put_back_as_it_was)
+TEST(truncated_part_in_use_is_unchanged_by_a_failed_open)
 {
 	struct pool *pool = created(".", 0);
 	ck_assert_int_eq(take(pool, 16), 0);
@@ -695,7 +695,7 @@ TEST(read_only_file_system_is_refused)
 	ck_assert_int_eq(umount("mounted"), 0);
 }
 
-TEST(full_file_system_is_told_and_nothing_left)
+TEST(full_file_system_is_reported_and_leaves_no_files)
 {
 	ck_assert_int_eq(mkdir("mounted", 0700), 0);
 	if (!mount_tmpfs("mounted", "size=4m"))
@@ -708,7 +708,7 @@ TEST(full_file_system_is_told_and_nothing_left)
 
 /* --- medium and flushes --- */
 
-TEST(tmpfs_is_emulated_persistent_memory_and_says_so_once)
+TEST(tmpfs_is_reported_once_as_emulated_persistent_memory)
 {
 	if (!on_tmpfs())
 		return;
@@ -760,7 +760,7 @@ TEST(instructions_can_be_switched_off_as_for_libpmem)
 	closed(pool);
 }
 
-TEST(what_the_user_has_told_libpmem_stays)
+TEST(settings_of_the_user_for_libpmem_stay)
 {
 	if (!on_tmpfs())
 		return;
@@ -790,7 +790,7 @@ TEST(disk_is_a_file_that_is_synced)
 	remove_tree(path);
 }
 
-TEST(disk_at_durability_process_says_nothing_and_can_be_synced)
+TEST(disk_at_durability_process_logs_nothing_and_can_be_synced)
 {
 	const char *path = disk();
 	if (path == NULL)
@@ -831,7 +831,7 @@ was_synced(const char *path)
 	return false;
 }
 
-TEST(what_process_has_left_in_caches_is_synced_before_commit_builds_on_it)
+TEST(unsynced_data_of_level_process_is_synced_before_commit)
 {
 	struct pool *pool = at_process(".");
 	ck_assert_int_eq(pool_commit(pool), NB_OK);
@@ -847,7 +847,7 @@ TEST(what_process_has_left_in_caches_is_synced_before_commit_builds_on_it)
 	ck_assert(was_synced("parts/000001.pmem"));
 }
 
-TEST(on_a_disk_a_part_has_its_name_for_good_before_libpmemobj_has_it)
+TEST(on_a_disk_the_name_of_a_part_is_durable_before_libpmemobj_uses_it)
 {
 	const char *path = disk();
 	if (path == NULL)
@@ -870,7 +870,7 @@ TEST(on_a_disk_a_part_has_its_name_for_good_before_libpmemobj_has_it)
 	remove_tree(path);
 }
 
-TEST(sync_tells_that_a_part_is_gone)
+TEST(sync_reports_a_missing_part)
 {
 	struct pool *pool = at_process(".");
 	ck_assert_int_eq(pool_commit(pool), NB_OK);
@@ -879,7 +879,7 @@ TEST(sync_tells_that_a_part_is_gone)
 	closed(pool);
 }
 
-TEST(disk_after_tmpfs_in_one_process_is_never_called_durable)
+TEST(disk_after_tmpfs_in_one_process_is_never_reported_as_durable)
 {
 	if (!on_tmpfs())
 		return;

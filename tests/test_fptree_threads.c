@@ -224,7 +224,7 @@ sums_are_there(struct adding *adding)
 	rig_end_session(session);
 }
 
-TEST_EACH(additions_of_many_sessions_lose_none, FORMATS)
+TEST_EACH(no_addition_of_many_sessions_is_lost, FORMATS)
 {
 	static struct adding adding;
 
@@ -343,7 +343,7 @@ scan_or_write(void *to, unsigned id)
 	rig_end_session(session);
 }
 
-TEST_EACH(scans_return_what_is_there_throughout_once_and_in_order, FORMATS)
+TEST_EACH(scans_return_stable_records_once_and_in_order, FORMATS)
 {
 	static struct scanning scanning;
 	uint64_t random = rig_seed((uint64_t)_i);
@@ -421,7 +421,7 @@ write_own(void *to, unsigned id)
 }
 
 /* The number of records equals the writers' answers, also after the tree is rebuilt. */
-TEST_EACH(writers_of_keys_of_their_own_do_not_meet, FORMATS)
+TEST_EACH(writers_of_separate_keys_do_not_interfere, FORMATS)
 {
 	static struct writing writing;
 	int64_t records = 0;
@@ -468,7 +468,7 @@ insert_in_order(void *to, unsigned id)
 	rig_end_session(session);
 }
 
-TEST_EACH(inserts_in_order_at_one_place_are_all_there, FORMATS)
+TEST_EACH(no_ordered_insert_at_one_place_is_lost, FORMATS)
 {
 	static struct writing writing;
 
@@ -523,7 +523,7 @@ fill_and_delete(void *to, unsigned id)
 	rig_end_session(session);
 }
 
-TEST(a_pool_that_is_full_for_many_keeps_what_they_were_told)
+TEST(full_pool_keeps_all_acknowledged_records_of_many_sessions)
 {
 	static struct filling filling;
 	int64_t records = 0;
@@ -609,7 +609,7 @@ visit_or_write(void *to, unsigned id)
 	rig_end_session(session);
 }
 
-TEST_EACH(sessions_come_and_go_and_what_they_are_lent_stays, FORMATS)
+TEST_EACH(lent_values_stay_while_sessions_open_and_close, FORMATS)
 {
 	static struct visiting visiting;
 
@@ -663,7 +663,7 @@ count_or_write(void *to, unsigned id)
 	}
 }
 
-TEST(counters_can_be_read_at_any_time_and_come_out_right)
+TEST(counters_can_be_read_at_any_time_and_end_exact)
 {
 	static struct counting counting;
 	const uint64_t writes = COUNTER_WRITERS * COUNTER_ROUNDS / 2 * COUNTER_KEYS;

@@ -72,7 +72,7 @@ answers_as_model(unsigned i, bool mixes_verbs)
 	ck_assert(subject_close(&subject));
 }
 
-TEST_EACH(answers_as_a_model_does_in_every_layout, 9 * shapes_count() / UNIT_STEP)
+TEST_EACH(answers_match_a_model_in_every_layout, 9 * shapes_count() / UNIT_STEP)
 {
 	answers_as_model((unsigned)_i * UNIT_STEP, false);
 }
@@ -246,7 +246,7 @@ goes(unsigned order, uint64_t i, uint64_t count)
 	return order == 0 ? i : order == 1 ? count - 1 - i : i * 7919 % count;
 }
 
-TEST_EACH(what_is_emptied_merges_away_and_is_used_again, 54)
+TEST_EACH(empty_leaves_are_merged_and_reused, 54)
 {
 	static const uint32_t slots[] = {4, 7, 55}, fanouts[] = {4, 5, 64};
 	const uint64_t count = 2000;
@@ -331,7 +331,7 @@ TEST(a_write_of_words_costs_one_line_and_one_fence)
 	end(&rig, session, 2000 - 2000 / 8);
 }
 
-TEST_EACH(an_addition_to_a_value_that_is_no_number_fails_and_changes_nothing, 2)
+TEST_EACH(addition_to_a_value_of_another_size_fails_without_effect, 2)
 {
 	const struct tree_args *args = _i == 0 ? &words : &cells;
 	struct rig rig;
@@ -412,7 +412,7 @@ put_blobs(struct tree_session *session, uint64_t count, size_t size)
 	}
 }
 
-TEST_EACH(a_lent_value_stays_whatever_becomes_of_its_record, 3)
+TEST_EACH(lent_value_stays_if_its_record_changes, 3)
 {
 	static const size_t sizes[] = {8, 1000, 3000};
 	struct tree_args args = words;
@@ -435,7 +435,7 @@ TEST_EACH(a_lent_value_stays_whatever_becomes_of_its_record, 3)
 }
 
 /* The scan has copied its leaf; it lends values of blobs. */
-TEST(a_scan_tells_whole_records_while_all_of_them_change)
+TEST(scan_returns_whole_records_while_all_change)
 {
 	struct rig rig;
 	struct nb_scan_args args = {.size = sizeof(args)};
@@ -495,7 +495,7 @@ opens_with(struct rig *rig, struct tree_args args)
 	rig_close(rig);
 }
 
-TEST(a_pool_is_not_opened_as_if_it_were_laid_out_otherwise)
+TEST(pool_with_another_layout_is_not_opened)
 {
 	struct tree_args args = cells;
 	struct rig rig;
@@ -571,7 +571,7 @@ static const struct {
 } fills[] = {
 	{8, 2 /* a leaf of another key may still be full */}, {1000, 4}, {20000, 4}, {HUGE, 3}};
 
-TEST_EACH(a_full_pool_keeps_what_it_has_and_takes_more_when_some_is_deleted, UNIT_COUNT(fills))
+TEST_EACH(full_pool_keeps_its_records_and_accepts_more_after_deletes, UNIT_COUNT(fills))
 {
 	size_t size = fills[_i].size;
 	struct rig rig;
@@ -628,7 +628,7 @@ read_and_replace(void *to, unsigned id)
  * One MiB is free, and the replaced values take more. A reader may always still see one of
  * them.
  */
-TEST(readers_do_not_keep_what_was_replaced_for_long)
+TEST(readers_do_not_keep_replaced_values_for_long)
 {
 	struct rig rig;
 	struct reading reading = {.rounds = 5000};
@@ -647,7 +647,7 @@ TEST(readers_do_not_keep_what_was_replaced_for_long)
 }
 
 /* At most some MiB wait for their epoch, not some hundred values. */
-TEST(large_values_that_were_replaced_do_not_pile_up)
+TEST(replaced_large_values_do_not_accumulate)
 {
 	enum { ROUNDS = 300, ENOUGH = 12 << 20 };
 	struct rig rig;
@@ -680,7 +680,7 @@ TEST(an_update_that_fails_leaves_the_old_value)
 	end(&rig, session, count);
 }
 
-TEST_EACH(a_pool_keeps_what_it_was_made_with_where_nothing_is_asked_for, 3)
+TEST_EACH(pool_keeps_its_settings_if_none_are_given, 3)
 {
 	static const uint32_t inline_bytes[][2] = {{16, 0}, {200, 0}, {0, 200}};
 	struct tree_args made = cells, again = cells;
@@ -696,7 +696,7 @@ TEST_EACH(a_pool_keeps_what_it_was_made_with_where_nothing_is_asked_for, 3)
  * As if read after another session's insert and this session's delete of that record, but
  * with the insert not yet counted.
  */
-TEST(counters_that_are_read_one_by_one_are_never_below_none)
+TEST(counters_read_one_by_one_never_wrap_below_zero)
 {
 	struct rig rig;
 	struct tree_session *session = begin(&rig, words, 0);
@@ -753,7 +753,7 @@ TEST_EACH(a_damaged_reference_is_reported_and_not_followed, 3)
 	ck_assert_msg(strstr(host_failure, "the pool is damaged") != NULL, "%s", host_failure);
 }
 
-TEST(the_check_sees_what_is_wrong)
+TEST(check_detects_damage)
 {
 	struct rig rig;
 	struct tree_session *session = begin(&rig,

@@ -26,7 +26,7 @@ work(void *arg)
 	return arg;
 }
 
-TEST(what_is_not_counted_is_said)
+TEST(uncounted_events_are_reported)
 {
 	uint64_t counts[HARDWARE_EVENTS];
 	hardware_open(&hardware);
@@ -82,7 +82,7 @@ TEST(work_of_threads_made_later_is_counted)
 	hardware_close(&hardware);
 }
 
-TEST(its_own_reads_are_told)
+TEST(own_reads_are_counted)
 {
 	uint64_t counts[HARDWARE_EVENTS];
 	uint32_t open = 0;

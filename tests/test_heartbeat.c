@@ -9,7 +9,7 @@
 
 enum { LIMIT = 1000 };
 
-TEST(one_that_stands_still_within_a_call_is_overdue)
+TEST(worker_stuck_in_a_call_is_overdue)
 {
 	uint64_t done = 0;
 	struct heartbeat heartbeat = {.done = &done};
@@ -23,7 +23,7 @@ TEST(one_that_stands_still_within_a_call_is_overdue)
 	ck_assert(heartbeat_is_overdue(&heartbeat, 50000 + 3 * LIMIT, LIMIT));
 }
 
-TEST(one_that_waits_outside_of_the_engine_is_not_overdue)
+TEST(worker_waiting_outside_the_engine_is_not_overdue)
 {
 	uint64_t now = 0, done = 7;
 	struct heartbeat heartbeat = {.done = &done};
@@ -37,7 +37,7 @@ TEST(one_that_waits_outside_of_the_engine_is_not_overdue)
 	ck_assert(!heartbeat_is_overdue(&heartbeat, now + 2 * LIMIT, LIMIT));
 }
 
-TEST(a_watcher_that_stood_still_itself_finds_nothing_overdue)
+TEST(stopped_watcher_finds_no_overdue_worker)
 {
 	const uint64_t second = 1000000000, limit = 10 * second;
 	struct heartbeat heartbeat = {.call = NULL};
@@ -51,7 +51,7 @@ TEST(a_watcher_that_stood_still_itself_finds_nothing_overdue)
 	ck_assert(heartbeat_is_overdue(&heartbeat, now + second, limit));
 }
 
-TEST(the_same_call_again_is_another_one)
+TEST(repeated_call_counts_as_another_call)
 {
 	struct heartbeat heartbeat = {.call = NULL};
 	for (uint64_t now = 0; now < 100 * LIMIT; now += LIMIT) {
@@ -67,7 +67,7 @@ describe_op(const struct heartbeat *heartbeat, const char *call, char *buf, size
 	snprintf(buf, size, "%s, operation 12", call);
 }
 
-TEST(it_is_told_with_its_call_and_its_worker)
+TEST(overdue_call_is_reported_with_its_worker)
 {
 	char text[HEARTBEAT_TEXT];
 	struct heartbeat heartbeat = {.worker = 3, .describe = describe_op};
@@ -82,7 +82,7 @@ TEST(it_is_told_with_its_call_and_its_worker)
 	ck_assert_str_eq(text, "in close");
 }
 
-TEST(a_key_is_told_as_text_or_as_bytes)
+TEST(key_is_printed_as_text_or_as_bytes)
 {
 	static const struct {
 		const char *key;

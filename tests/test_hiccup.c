@@ -32,7 +32,7 @@ TEST(every_interval_is_counted_once)
 	}
 }
 
-TEST(alarms_that_were_missed_count_with_their_own_lateness)
+TEST(missed_alarms_count_with_their_own_lateness)
 {
 	hiccup.interval_ns = 10;
 	histogram_create(&hiccup.lateness);
@@ -46,7 +46,7 @@ TEST(alarms_that_were_missed_count_with_their_own_lateness)
 	ck_assert_uint_eq(nb_histogram_percentile(&hiccup.lateness, 50), 9);
 }
 
-TEST(it_counts_as_long_as_it_runs)
+TEST(intervals_are_counted_while_it_runs)
 {
 	/* 100 values arrive, possibly late: this ends, or the test times out */
 	uint64_t ms = 1, count;

@@ -84,7 +84,7 @@ TEST(buckets_are_seamless_and_narrow)
 	ck_assert_uint_eq(next, UINT64_C(1) << 42);
 }
 
-TEST(bounds_are_those_of_the_classic_table)
+TEST(bounds_match_the_classic_table)
 {
 	static const uint64_t steps[] = {
 		10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90};
@@ -269,7 +269,7 @@ TEST(sum_stops_at_its_end_and_the_mean_stays_right)
 	nb_histogram_delete(histogram);
 }
 
-TEST(an_empty_one_answers_zero)
+TEST(empty_histogram_returns_zero)
 {
 	struct nb_histogram *histogram = new_histogram();
 	for (int round = 0; round < 2; round++) {
@@ -406,7 +406,7 @@ add_any(struct nb_histogram *histogram, struct nb_histogram *all, struct rng *rn
 	}
 }
 
-TEST(a_peek_has_the_counts_of_all_that_are_looked_at)
+TEST(peek_sums_the_counts_of_all_histograms)
 {
 	struct nb_histogram *parts[3], *all = new_histogram(), *seen = new_histogram();
 	struct rng rng;
@@ -425,7 +425,7 @@ TEST(a_peek_has_the_counts_of_all_that_are_looked_at)
 	nb_histogram_delete(seen);
 }
 
-TEST(what_came_since_the_last_look_is_what_was_added_between)
+TEST(growth_since_the_last_look_equals_the_added_values)
 {
 	struct nb_histogram *watched = new_histogram(), *before = new_histogram(),
 			    *now = new_histogram();

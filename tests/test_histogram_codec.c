@@ -160,7 +160,7 @@ TEST(decode_of_encode_counts_the_same)
 	nb_histogram_delete(histogram);
 }
 
-TEST(a_decoded_one_is_as_exact_as_its_buckets)
+TEST(decoded_histogram_is_as_exact_as_its_buckets)
 {
 	struct nb_histogram *histogram = new_histogram();
 	nb_histogram_add(histogram, 24999);  /* 24992..25007 */
@@ -180,7 +180,7 @@ TEST(a_decoded_one_is_as_exact_as_its_buckets)
 	free(text);
 }
 
-TEST(reads_what_another_wrote)
+TEST(histogram_of_another_writer_is_read)
 {
 	/* PyPI: 0 twice, 2, 3 300 times, 25000 7 times, 10^6, 10^9, an hour twice */
 	struct nb_histogram *histogram = decoded(
@@ -205,7 +205,7 @@ TEST(reads_what_another_wrote)
 	nb_histogram_delete(histogram);
 }
 
-TEST(reads_both_forms_of_one_empty_bucket)
+TEST(both_forms_of_one_empty_bucket_are_read)
 {
 	/* PyPI: counts 2 0 1, the empty bucket written as 0 and as -1 */
 	static const char *const texts[] = {
@@ -282,7 +282,7 @@ TEST(counts_that_overflow_are_refused)
 		with_counts(huge, 18), "not a histogram: it counts 2^63 values or more");
 }
 
-TEST(a_text_is_counted_on_top_of_what_is_there)
+TEST(decoded_counts_are_added)
 {
 	static const unsigned char huge[9] = {
 		0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
@@ -343,7 +343,7 @@ TEST(too_many_buckets_are_refused)
 	free(ones);
 }
 
-TEST(what_inflates_beyond_any_histogram_is_refused)
+TEST(data_that_inflates_beyond_any_histogram_is_refused)
 {
 	enum { SIZE = 20 << 20 };
 	unsigned char *zeros = calloc(1, SIZE);
@@ -351,7 +351,7 @@ TEST(what_inflates_beyond_any_histogram_is_refused)
 	free(zeros);
 }
 
-TEST(what_is_no_base64_is_refused)
+TEST(invalid_base64_is_refused)
 {
 	static const char why[] = "not a histogram: it is not base64";
 	assert_refused("", why);

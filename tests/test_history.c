@@ -66,7 +66,7 @@ static const struct {
 		{OPERATION(0, 1, 4, PUT, true, 7), OPERATION(1, 2, 3, GET, true, 9)}},
 };
 
-TEST_EACH(checker_accepts_what_some_order_explains_and_nothing_else, UNIT_COUNT(histories))
+TEST_EACH(checker_accepts_exactly_the_histories_that_some_order_explains, UNIT_COUNT(histories))
 {
 	const struct operation *culprit, *operations = histories[_i].operations;
 	size_t count = 0;

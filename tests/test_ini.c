@@ -78,7 +78,7 @@ TEST(line_ends_of_other_systems_are_read)
 		"1 [s]\n2 s.key=value\n4 s.last=1\n");
 }
 
-TEST(value_may_hold_what_else_has_a_meaning)
+TEST(value_may_contain_special_characters)
 {
 	assert_told("[s]\nk = a=b ; c # d [e]\n\"k\" = \"q\"\nk=\\n\n",
 		"1 [s]\n2 s.k=a=b ; c # d [e]\n3 s.\"k\"=\"q\"\n4 s.k=\\n\n");
@@ -94,7 +94,7 @@ TEST(long_line_is_one_line)
 	assert_told(text, expected);
 }
 
-TEST(what_is_no_ini_is_refused_with_its_line)
+TEST(invalid_text_is_refused_with_its_line)
 {
 	assert_refused("[s]\n\nfoo\n", "my.ini:3: 'foo' is neither [SECTION] nor KEY = VALUE");
 	assert_refused("[s\n", "my.ini:1: '[s' lacks its ']'");
@@ -145,7 +145,7 @@ TEST(files_are_read_whole)
 	ck_assert_str_eq(told, "");
 }
 
-TEST(what_cannot_be_read_is_named)
+TEST(unreadable_file_is_named)
 {
 	scratch_fresh("unreadable");
 	ck_assert_int_eq(ini_read("gone.ini", tell, NULL), NB_FAIL);

@@ -7,7 +7,7 @@
 
 #include "unit.h"
 
-TEST(test_program_lies_in_the_build_tree_wherever_one_stands)
+TEST(test_program_is_in_the_build_tree_in_any_working_directory)
 {
 	ck_assert(install_path_is_build_tree());
 	ck_assert_int_eq(chdir("/"), 0);

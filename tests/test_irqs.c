@@ -127,7 +127,7 @@ TEST(interrupts_of_an_interface_go_to_the_other_cpus_in_turn_and_back)
 	affinity_is(42, "0-3");
 }
 
-TEST(all_are_those_of_interfaces_with_a_device)
+TEST(all_selects_interfaces_with_a_device)
 {
 	struct nb_irqs *irqs;
 	cpu_set_t busy = cpus_below(3);
@@ -140,7 +140,7 @@ TEST(all_are_those_of_interfaces_with_a_device)
 		affinity_is(number, "0-3");
 }
 
-TEST(each_reason_is_told_and_nothing_is_left_moved)
+TEST(each_reason_is_reported_and_interrupts_are_restored)
 {
 	make_tree("refused");
 	refused("eth1", 4, "threads are pinned to all CPUs that are online (0-3)");
@@ -155,7 +155,7 @@ TEST(each_reason_is_told_and_nothing_is_left_moved)
 	refused("eth10", 2, "eth10: neither device/msi_irqs nor /proc/interrupts names");
 }
 
-TEST(threads_take_the_first_cpus_that_are_allowed_and_those_of_lists)
+TEST(threads_use_the_first_allowed_or_listed_cpus)
 {
 	cpu_set_t allowed, busy;
 	ck_assert_int_eq(sched_getaffinity(0, sizeof(allowed), &allowed), 0);

@@ -22,7 +22,7 @@ TEST(operations_have_the_names_of_their_keys)
 	ck_assert_ptr_null(nb_op_name(NB_OP_KINDS));
 }
 
-TEST(job_by_hand_has_all_defaults_and_one_group)
+TEST(handmade_job_has_all_defaults_and_one_group)
 {
 	struct nb_job *job;
 	ck_assert_int_eq(nb_job_read(&job, NULL), NB_OK);
@@ -61,7 +61,7 @@ TEST(job_by_hand_has_all_defaults_and_one_group)
 	nb_job_delete(job);
 }
 
-TEST(key_is_set_for_one_group_or_all_or_the_loading)
+TEST(key_is_set_for_one_group_or_all_or_the_load)
 {
 	struct nb_job *job = job_of_text(two_groups);
 	job_set(job, "threads=4");
@@ -110,7 +110,7 @@ TEST(share_leaves_the_others_as_they_are)
 	nb_job_delete(job);
 }
 
-TEST(wrong_assignments_say_what_there_is)
+TEST(errors_of_assignments_name_the_allowed_ones)
 {
 	static const struct {
 		const char *text, *why;
@@ -195,13 +195,13 @@ TEST(arrivals_are_closed_without_a_rate_in_any_order)
 	nb_job_delete(job);
 }
 
-TEST(deleting_nothing_is_fine)
+TEST(delete_of_null_is_allowed)
 {
 	nb_job_delete(NULL);
 	nb_presets_delete(NULL);
 }
 
-TEST(what_is_told_of_keys_is_complete_and_fits_a_line_of_help)
+TEST(help_of_keys_is_complete_and_fits_a_line)
 {
 	const struct nb_job_key *keys = nb_job_keys();
 	size_t count = 0;

@@ -50,7 +50,7 @@ TEST(jobs_that_fit_together_pass)
 #define PUTS \
 	" shared keys by a single kind of operation: insert, update, upsert or read-modify-write"
 
-TEST(what_does_not_fit_together_is_refused)
+TEST(contradictory_keys_are_refused)
 {
 	static const struct {
 		const char *text, *why;

@@ -105,7 +105,7 @@ TEST(workload_has_defaults_for_the_groups)
 	nb_job_delete(job);
 }
 
-TEST(file_without_a_group_has_one)
+TEST(file_without_a_group_gets_a_default_group)
 {
 	struct nb_job *job = job_of_text("[workload]\nread = 50\nupdate = 50\nthreads = 2\n");
 	ck_assert_uint_eq(job->group_count, 1);

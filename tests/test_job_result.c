@@ -116,7 +116,7 @@ TEST(a_job_that_was_not_begun_has_no_result)
 	toy_destroy(&rig);
 }
 
-TEST(what_is_in_the_background_is_in_no_figure)
+TEST(background_groups_are_excluded_from_figures)
 {
 	struct nb_result *result;
 	toy_create(&rig,
@@ -176,7 +176,7 @@ TEST(rates_side_by_side_are_added_up_and_phases_are_not)
 	ck_assert_uint_eq(summary.wall_ns, 2000000000);
 }
 
-TEST(a_queue_is_more_than_what_is_under_way)
+TEST(queue_excludes_operations_in_progress)
 {
 	static const struct {
 		uint32_t arrivals;

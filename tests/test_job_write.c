@@ -8,7 +8,7 @@
 
 bool unit_in_scratch = true;
 
-TEST(what_is_written_is_what_one_would_type)
+TEST(written_values_look_like_typed_ones)
 {
 	struct nb_job *job = job_of_text(
 		"[workload]\nsummary = A test\nrecords = 1k\nvalue-size = uniform:1..2KiB\n"
@@ -161,7 +161,7 @@ TEST(table_of_this_test_has_every_key)
 	ck_assert_ptr_null(keys[COUNT_OF(drawn)].name);
 }
 
-TEST(any_job_is_read_as_what_was_written)
+TEST(any_written_job_is_read_back_unchanged)
 {
 	enum { JOBS = 500 };
 	const struct nb_job_key *keys = nb_job_keys();
@@ -209,7 +209,7 @@ TEST(sizes_and_rates_made_by_hand_are_written)
 	nb_job_delete(job);
 }
 
-TEST(what_no_file_can_hold_is_refused)
+TEST(job_that_no_file_can_express_is_refused)
 {
 	char *text;
 	struct nb_job *job = job_of_text("[run]\nread = 1\n");

@@ -174,7 +174,7 @@ TEST(each_type_is_written_by_its_name)
 	json_decref(object);
 }
 
-TEST(each_type_is_read_as_it_was)
+TEST(each_type_is_read_back_unchanged)
 {
 	struct whole whole = full(), read;
 	json_t *object = written(&whole);
@@ -189,7 +189,7 @@ TEST(each_type_is_read_as_it_was)
 	destroy(&read);
 }
 
-TEST(what_is_not_there_is_0_or_empty)
+TEST(missing_members_are_0_or_empty)
 {
 	struct whole read;
 	json_t *object = json_pack("{s:n, s:n, s:i}", "wide", "parts", "unknown", 7);
@@ -217,7 +217,7 @@ said_of(const char *name, const char *value)
 	return rc == NB_ERR_DATA ? nb_error_text() : "";
 }
 
-TEST(nothing_is_read_beyond_its_room)
+TEST(values_do_not_exceed_their_buffers)
 {
 	static const struct {
 		const char *name, *value, *said;

@@ -51,7 +51,7 @@ assert_same_again(void)
 	nb_histogram_delete(read);
 }
 
-TEST(all_of_it_is_read_as_it_was)
+TEST(histogram_is_read_back_unchanged)
 {
 	struct rng rng;
 	begin();
@@ -73,7 +73,7 @@ TEST(so_are_counts_on_both_sides_of_bounds_within_buckets)
 	assert_same_again();
 }
 
-TEST(so_is_an_empty_one)
+TEST(empty_histogram_is_read_back_unchanged)
 {
 	begin();
 	assert_same_again();
@@ -129,7 +129,7 @@ said_of(const char *name, const char *value)
 	return reader.rc == NB_OK ? NULL : nb_error_text();
 }
 
-TEST(what_contradicts_the_buckets_is_refused)
+TEST(values_that_contradict_the_buckets_are_refused)
 {
 	static const struct {
 		const char *name, *value, *said;

@@ -69,7 +69,7 @@ assert_told_the_same(struct nb_results *results)
 
 /* ---- handmade results ---- */
 
-TEST(a_full_record_is_told_as_it_was)
+TEST(full_record_is_read_back_unchanged)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1);
@@ -79,7 +79,7 @@ TEST(a_full_record_is_told_as_it_was)
 	assert_told_the_same(results);
 }
 
-TEST(so_is_a_sweep_and_what_it_looked_for)
+TEST(sweep_with_its_limit_is_read_back_unchanged)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1);
@@ -113,7 +113,7 @@ TEST(so_is_a_list_with_failures_intervals_and_repetitions)
 	assert_told_the_same(results);
 }
 
-TEST(so_is_one_with_kinds_of_its_own)
+TEST(job_with_own_kinds_is_read_back_unchanged)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_result *job = record_rig_add_job(results, "leveldb", 1)->run;
@@ -132,7 +132,7 @@ TEST(so_is_one_with_kinds_of_its_own)
 	assert_told_the_same(results);
 }
 
-TEST(so_is_what_hardly_ever_occurs)
+TEST(rare_members_are_read_back_unchanged)
 {
 	struct nb_results *results = record_rig_new();
 	struct record *put = record_rig_add_put(results, "leveldb", 1);
@@ -213,7 +213,7 @@ of_run(const struct nb_run *run, const char *label)
 	return results;
 }
 
-TEST(a_classic_run_of_each_verb_is_told_as_it_was)
+TEST(classic_run_of_each_verb_is_read_back_unchanged)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
 		struct rig rig;
@@ -227,7 +227,7 @@ TEST(a_classic_run_of_each_verb_is_told_as_it_was)
 	}
 }
 
-TEST(so_is_one_without_stamps_of_each_operation)
+TEST(run_with_sampled_stamps_is_read_back_unchanged)
 {
 	static const char *const ways[] = {"sampled:10", "block"};
 	for (int w = 0; w < 2; w++) {
@@ -250,7 +250,7 @@ put_nothing(struct nb_session *session, struct nb_slice key, struct nb_slice val
 	return rig_number(key) % 100 == 0 ? NB_OK : rig_right()->put(session, key, value);
 }
 
-TEST(so_is_one_whose_data_was_wrong)
+TEST(run_with_wrong_data_is_read_back_unchanged)
 {
 	struct rig rig;
 	struct nb_engine engine = *rig_right();
@@ -271,7 +271,7 @@ static const char groups_text[] =
 	"rate=50k/1s,90k/1s\ninsert-verb=insert\n"
 	"[after]\nstart=after\nkey-range=private\nread=1\nread-modify-write=1\ncount=300\n";
 
-TEST(a_job_of_groups_is_told_as_it_was)
+TEST(job_with_groups_is_read_back_unchanged)
 {
 	struct toy_rig rig;
 	toy_create(&rig, groups_text);
@@ -313,7 +313,7 @@ TEST(so_is_a_shard_that_goes_again)
 	toy_destroy(&rig);
 }
 
-TEST(so_is_one_with_requests_in_flight)
+TEST(job_with_requests_in_flight_is_read_back_unchanged)
 {
 	struct toy_rig rig;
 	toy_create(&rig,
@@ -335,7 +335,7 @@ TEST(so_is_one_with_requests_in_flight)
 	toy_destroy(&rig);
 }
 
-TEST(so_is_one_with_findings)
+TEST(job_with_findings_is_read_back_unchanged)
 {
 	static const uint32_t defects[] = {TOY_OLD, TOY_FLIP, TOY_MISS, TOY_CUT};
 	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++) {
@@ -416,7 +416,7 @@ said_of(const json_t *document, const char *path, const char *value)
 	return rc == NB_OK ? "" : nb_error_text();
 }
 
-TEST(what_is_wrong_is_told_with_its_place)
+TEST(errors_are_reported_with_their_place)
 {
 	static const struct {
 		const char *path, *value, *said;
@@ -458,7 +458,7 @@ TEST(what_is_wrong_is_told_with_its_place)
 	json_decref(document);
 }
 
-TEST(what_is_not_there_is_empty)
+TEST(missing_members_are_empty)
 {
 	static const char text[] =
 		"{\"format\": \"mininb-result\", \"version\": 1, \"later\": {\"a\": []},"
@@ -482,7 +482,7 @@ TEST(a_histogram_cannot_have_more_values_than_there_were_operations)
 	nb_results_delete(results);
 }
 
-TEST(a_list_of_other_threads_is_none)
+TEST(list_with_another_number_of_threads_is_ignored)
 {
 	static const char form[] =
 		"{\"format\": \"mininb-result\", \"version\": 1, \"results\": [{\"action\": "
@@ -532,7 +532,7 @@ assert_refused(const char *path, int rc, const char *said)
 	ck_assert_ptr_null(strchr(nb_error_text(), '\n'));
 }
 
-TEST(so_is_what_comes_by_stdin)
+TEST(stdin_is_read_like_a_file)
 {
 	struct nb_results *results = record_rig_new(), *read;
 	scratch_enter();
@@ -547,7 +547,7 @@ TEST(so_is_what_comes_by_stdin)
 	scratch_leave();
 }
 
-TEST(what_is_no_file_of_ours_is_told_so)
+TEST(foreign_file_is_reported_as_such)
 {
 	scratch_enter();
 	file_put("empty.json", "", 0);
@@ -572,7 +572,7 @@ TEST(what_is_no_file_of_ours_is_told_so)
 
 /* ---- format of the file ---- */
 
-TEST(a_real_number_has_no_more_digits_than_it_takes)
+TEST(real_number_has_the_fewest_sufficient_digits)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_result *run = record_rig_add_put(results, "leveldb", 1)->run;
@@ -587,7 +587,7 @@ TEST(a_real_number_has_no_more_digits_than_it_takes)
 	nb_results_delete(results);
 }
 
-TEST(a_full_disk_is_told)
+TEST(full_disk_is_reported)
 {
 	struct nb_results *results = record_rig_new();
 	FILE *full = fopen("/dev/full", "w");

@@ -8,7 +8,7 @@
 #include "report/json_tables.h"
 #include "unit.h"
 
-TEST(names_are_those_of_reports_and_options)
+TEST(names_match_reports_and_options)
 {
 	for (uint32_t kind = 0; kind < NB_OP_KINDS; kind++)
 		ck_assert_str_eq(json_name(&json_kinds, NULL, NULL, kind), nb_op_name(kind));
@@ -233,7 +233,7 @@ TEST(the_first_bytes_of_a_key_are_kept)
 		ck_assert_str_eq(said_of(row, "key", bad[i], &it), said);
 }
 
-TEST(operations_are_those_that_there_were)
+TEST(only_executed_operations_are_listed)
 {
 	struct json_writer writer = {.verb = NULL};
 	const struct json_field *row = row_of(json_group_fields, "operations");

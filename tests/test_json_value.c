@@ -40,7 +40,7 @@ again_u64(uint64_t value)
 	return out;
 }
 
-TEST(a_whole_number_is_read_as_it_was)
+TEST(whole_number_is_read_back_unchanged)
 {
 	for (unsigned bit = 0; bit < 64; bit++) {
 		uint64_t power = UINT64_C(1) << bit;
@@ -51,7 +51,7 @@ TEST(a_whole_number_is_read_as_it_was)
 	ck_assert_uint_eq(again_u64(UINT64_MAX), UINT64_MAX);
 }
 
-TEST(a_number_that_is_no_int64_is_decimal_text)
+TEST(number_beyond_int64_is_decimal_text)
 {
 	json_t *most = json_from_u64(INT64_MAX), *more = json_from_u64(UINT64_C(1) << 63);
 	json_t *wide = json_from_u128((uint128)UINT64_MAX * UINT64_MAX);
@@ -65,7 +65,7 @@ TEST(a_number_that_is_no_int64_is_decimal_text)
 	json_decref(more);
 }
 
-TEST(what_is_not_a_whole_number_is_refused_with_its_place)
+TEST(fraction_is_refused_as_a_whole_number_with_its_place)
 {
 	static const char whole[] =
 		"a.json: results[2].ops: must be a whole number, and not below 0";
@@ -88,7 +88,7 @@ TEST(what_is_not_a_whole_number_is_refused_with_its_place)
 	}
 }
 
-TEST(what_is_not_finite_is_null_and_read_as_0)
+TEST(infinity_and_nan_are_null_and_read_as_0)
 {
 	static const double odd[] = {NAN, INFINITY, -INFINITY};
 	for (size_t i = 0; i < 3; i++)
@@ -106,7 +106,7 @@ TEST(a_real_number_that_no_run_has_is_refused)
 	ck_assert_str_eq(said(text), "a.json: results[2].ops: must be a number");
 }
 
-TEST(after_a_failure_nothing_is_read_and_its_message_stays)
+TEST(first_failure_stops_reading_and_its_message_stays)
 {
 	json_t *wrong = json_string("x"), *right = json_integer(7), *text = json_string("y");
 	json_to_bool(fresh(), wrong);
@@ -164,7 +164,7 @@ TEST(any_bytes_are_read_as_they_were)
 	}
 }
 
-TEST(text_is_written_as_it_is)
+TEST(text_is_written_unchanged)
 {
 	static const char text[] = "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \"\\";
 	json_t *json = json_from_text(text);

@@ -75,7 +75,7 @@ TEST(one_byte_short_is_one_key_short)
 	check_refused("short", 1 << 20, UINT64_MAX, "are needed");
 }
 
-TEST(what_is_no_file_of_keys_is_refused)
+TEST(unsuitable_key_files_are_refused)
 {
 	check_refused("missing", 16, 100, "no such file");
 	check_says("mininb --action=keys -i missing -k 16 -c 100");
@@ -205,7 +205,7 @@ TEST(other_seeds_make_other_keys)
 }
 
 /* Otherwise a second file would start somewhere in the first and repeat it from there. */
-TEST(the_order_of_another_seed_is_no_rotation)
+TEST(order_of_another_seed_is_not_a_rotation)
 {
 	enum { COUNT = 65536 };
 	static uint16_t place[COUNT];

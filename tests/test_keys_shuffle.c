@@ -80,7 +80,7 @@ check_permutation(uint64_t key_size, uint64_t count, size_t behind, uint64_t buc
 static const uint64_t counts[] = {1, 2, 3, 1000, 100000};
 enum { COUNTS = UNIT_COUNT(counts) };
 
-TEST(the_same_keys_are_there_and_what_is_behind_stays)
+TEST(same_keys_remain_and_bytes_after_them_stay)
 {
 	static const size_t behind[] = {0, 1, 15, 16, 33};
 	for (size_t i = 0; i < COUNTS; i++) {
@@ -201,7 +201,7 @@ TEST(the_order_depends_on_the_seed_alone)
 	free(before);
 }
 
-TEST(mode_and_link_stay_and_nothing_is_left)
+TEST(mode_and_link_stay_and_no_temporary_file_remains)
 {
 	scratch_fresh("mode");
 	uint8_t *before = make_bytes(16000);
@@ -219,7 +219,7 @@ TEST(mode_and_link_stay_and_nothing_is_left)
 	ck_assert_int_eq(entries_of("."), 2);
 }
 
-TEST(what_cannot_be_shuffled_is_refused_and_stays)
+TEST(unsuitable_file_is_refused_and_stays)
 {
 	scratch_fresh("refused");
 	static const struct {

@@ -177,7 +177,7 @@ TEST(several_passes_count_exactly)
  * A run can afford one pass. The hash identifies the keys when results are compared, so it is
  * exact.
  */
-TEST(one_pass_estimates_and_says_so)
+TEST(single_pass_is_reported_as_an_estimate)
 {
 	uint64_t *keys = numbered(MANY, many_with_copies);
 	struct keys mapped;
@@ -278,7 +278,7 @@ only_look(void *arg, const struct nb_progress *progress)
 	told_total = progress->total;
 }
 
-TEST(it_tells_how_far_it_is_and_can_be_stopped)
+TEST(survey_reports_progress_and_can_be_stopped)
 {
 	uint64_t *keys = numbered(MANY, all_different);
 	file_put("long", keys, MANY * sizeof(*keys));

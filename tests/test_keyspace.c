@@ -60,7 +60,7 @@ check_text(const struct nb_job *job, uint64_t numbers, uint64_t number, const ch
 
 static const uint64_t huge = UINT64_C(1) << 62;
 
-TEST(ycsb_keys_are_those_of_ycsb)
+TEST(ycsb_keys_equal_those_of_ycsb)
 {
 	ck_assert_uint_eq(keyspace_ycsb_hash(0), UINT64_C(6284781860667377211));
 	ck_assert_uint_eq(keyspace_ycsb_hash(1), UINT64_C(8517097267634966620));
@@ -271,7 +271,7 @@ all_keys(const struct keyspace *space, struct nb_slice *slices, uint64_t numbers
 	return bytes;
 }
 
-TEST(keys_are_unique_ordered_as_said_and_tell_their_number)
+TEST(keys_are_unique_and_in_the_stated_order_and_encode_their_number)
 {
 	static struct nb_slice slices[NUMBERS];
 	for (size_t k = 0; k < KINDS; k++) {
@@ -304,7 +304,7 @@ TEST(keys_are_unique_ordered_as_said_and_tell_their_number)
 }
 
 /** A changed key has either no number or the number of the key that it has become. */
-TEST(what_is_no_key_has_no_number)
+TEST(invalid_key_has_no_number)
 {
 	for (size_t k = 0; k < KINDS; k++) {
 		struct nb_job job = job_of_kind(k);
@@ -334,7 +334,7 @@ TEST(what_is_no_key_has_no_number)
 	}
 }
 
-TEST(a_text_is_read_in_one_way_only)
+TEST(key_text_has_one_valid_form)
 {
 	static const char *const wrong[] = {"user", "user0001", "user00001234", "user00x12",
 		"usex00012", "0001", "user 0012", "user-0012", "user00012 ", "user99999",
@@ -370,7 +370,7 @@ point_to_keys(const struct keyspace *space, struct nb_slice *slices, size_t coun
 		slices[i] = (struct nb_slice){out + i * stride, space->key_size};
 }
 
-TEST(many_at_once_are_as_one_by_one)
+TEST(many_keys_at_once_equal_single_ones)
 {
 	enum { COUNT = 100, STRIDE = 128 };
 	for (size_t k = 0; k < KINDS; k++) {
@@ -515,7 +515,7 @@ TEST(a_file_gives_its_keys_in_order)
 	free(bytes);
 }
 
-TEST(what_cannot_tell_records_apart_is_refused)
+TEST(keys_that_cannot_distinguish_records_are_refused)
 {
 	scratch_fresh("refused");
 	file_put("one.bin", "0123456789abcdef", 16);

@@ -47,7 +47,7 @@ catch_bus_errors(void)
 	ck_assert_int_eq(sigaction(SIGBUS, &action, NULL), 0);
 }
 
-TEST(what_is_lost_reads_as_zeros_and_asks_to_stop)
+TEST(lost_pages_read_as_zeros_and_request_a_stop)
 {
 	map_file();
 	catch_bus_errors();
@@ -70,7 +70,7 @@ TEST(what_is_lost_reads_as_zeros_and_asks_to_stop)
 	nb_stop_clear();
 }
 
-TEST(what_is_not_watched_is_not_mended)
+TEST(unwatched_mappings_are_not_repaired)
 {
 	map_file();
 	ck_assert(!mapping_mend(data));

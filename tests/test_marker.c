@@ -49,7 +49,7 @@ check_refused(const char *path, const char *reason)
 	ck_assert_msg(strstr(nb_error_text(), reason) != NULL, "%s", nb_error_text());
 }
 
-TEST(what_is_marked_is_written_and_cleared)
+TEST(marked_directory_may_be_written_and_cleared)
 {
 	make_database("marked");
 	ck_assert_int_eq(put_marker(), NB_OK);
@@ -62,7 +62,7 @@ TEST(what_is_marked_is_written_and_cleared)
 	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 }
 
-TEST(marker_tells_a_reader_what_it_is)
+TEST(marker_explains_itself)
 {
 	make_database("tells");
 	ck_assert_int_eq(put_marker(), NB_OK);
@@ -75,7 +75,7 @@ TEST(marker_tells_a_reader_what_it_is)
 	free(text);
 }
 
-TEST(what_is_not_marked_is_refused_unless_forced)
+TEST(unmarked_directory_is_refused_unless_forced)
 {
 	make_database("unmarked");
 	check_refused("nb", "it holds 'data', and mininb did not make it");
@@ -85,7 +85,7 @@ TEST(what_is_not_marked_is_refused_unless_forced)
 	ck_assert_int_eq(entries_of("nb/toy"), 0);
 }
 
-TEST(what_is_empty_or_not_there_needs_no_marker)
+TEST(empty_or_missing_directory_needs_no_marker)
 {
 	scratch_fresh("nothing");
 	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
@@ -97,7 +97,7 @@ TEST(what_is_empty_or_not_there_needs_no_marker)
 	ck_assert_int_eq(clear_all("nb", "toy", false), NB_OK);
 }
 
-TEST(a_marker_is_of_one_directory_alone)
+TEST(marker_is_valid_for_one_directory_only)
 {
 	make_database("other");
 	ck_assert_int_eq(put_marker(), NB_OK);
@@ -151,7 +151,7 @@ TEST(a_marker_that_is_a_link_or_no_marker_is_refused)
 	ck_assert_int_eq(marker_allow("nb", "toy", false, false), NB_OK);
 }
 
-TEST(what_others_left_where_all_may_write_is_refused)
+TEST(marker_of_another_user_in_a_shared_directory_is_refused)
 {
 	make_database("sticky");
 	ck_assert_int_eq(put_marker(), NB_OK);
@@ -230,7 +230,7 @@ TEST(an_unfinished_load_stays_in_the_marker)
 	}
 }
 
-TEST(a_copy_is_as_unfinished_as_what_was_copied)
+TEST(copy_of_an_unfinished_database_is_unfinished)
 {
 	struct marker marker;
 	make_database("copied");

@@ -251,7 +251,7 @@ has_no_cycle(void)
 		history.format->name, ALL_OPS - 1 - done, ALL_OPS - 1);
 }
 
-TEST_EACH(lists_of_many_sessions_are_as_if_one_came_after_the_other, FORMATS)
+TEST_EACH(lists_of_many_sessions_are_serializable, FORMATS)
 {
 	uint8_t room[RIG_KEY_MAX], value[RIG_VALUE_MAX];
 	uint64_t random = rig_seed((uint64_t)_i);
@@ -355,7 +355,7 @@ TEST_EACH(a_prefix_that_was_empty_is_so_when_the_list_takes_effect, 4)
 /* --- one session --- */
 
 /* A list adds more records to one leaf than it has room for, and another removes all of them. */
-TEST_EACH(long_lists_happen_as_a_whole_and_leave_nothing_behind, FORMATS)
+TEST_EACH(long_lists_are_atomic_and_release_everything, FORMATS)
 {
 	enum { LONG = 300 };
 	const struct rig_format *format = rig_format(_i);

@@ -461,7 +461,7 @@ TEST_EACH(lists_are_seen_as_a_whole_at_every_moment_of_them, FORMATS)
 }
 
 /* Either the list has seen the other write, or the write has overwritten the list. */
-TEST_EACH(a_write_comes_before_a_list_or_after_it_at_every_moment, FORMATS)
+TEST_EACH(each_write_is_ordered_before_or_after_a_list, FORMATS)
 {
 	begin(_i);
 	for (unsigned i = 0; i < 400; i += UNIT_STEP) {

@@ -232,7 +232,7 @@ damage(const char *path, off_t before_end)
 }
 
 /* Each open has a log of its own. Recovery repeats the changes of all logs in order. */
-TEST(what_was_written_is_there_after_any_number_of_opens)
+TEST(writes_survive_any_number_of_opens)
 {
 	open_it();
 	for (unsigned round = 1; round <= 100; round++) {
@@ -347,7 +347,7 @@ TEST(a_torn_record_at_the_end_of_a_log_is_dropped_and_no_other)
 }
 
 /* Same as after a power failure that lost the end of one log: later records do not count. */
-TEST_EACH(records_after_a_lost_one_count_at_process_and_not_at_commit, 2)
+TEST_EACH(records_after_a_lost_one_are_kept_at_process_but_not_at_commit, 2)
 {
 	char path[512];
 
@@ -395,7 +395,7 @@ TEST(a_session_does_not_wait_for_a_sync_of_its_log)
 }
 
 /* Otherwise a power failure could lose these files and keep writes that were synced later. */
-TEST_EACH(what_an_open_has_found_is_synced_before_writes_that_a_power_failure_leaves, 4)
+TEST_EACH(recovered_records_are_synced_before_later_durable_writes, 4)
 {
 	it.durability = NB_DUR_PROCESS;
 	open_it();
@@ -455,7 +455,7 @@ write_rounds(void *arg)
 	return NULL;
 }
 
-TEST_EACH(checkpoints_while_sessions_write_lose_nothing, 2)
+TEST_EACH(checkpoints_during_writes_lose_no_record, 2)
 {
 	pthread_t threads[2];
 	unsigned ids[] = {1, 2};
@@ -562,7 +562,7 @@ TEST(logs_and_checkpoints_are_in_the_directories_that_are_named)
 }
 
 /* The disk has no room for a segment: the put fails, and the existing records stay. */
-TEST(a_put_that_the_log_has_no_room_for_fails_with_text_and_changes_nothing)
+TEST(put_without_log_space_fails_with_a_text_and_without_effect)
 {
 	struct rlimit limit = {SEGMENT / 2, RLIM_INFINITY};
 

@@ -140,7 +140,7 @@ add_to_all(void *to, unsigned id)
 	mt_session_close(session);
 }
 
-TEST_EACH(additions_of_many_sessions_lose_none, FORMATS)
+TEST_EACH(no_addition_of_many_sessions_is_lost, FORMATS)
 {
 	static struct adding adding;
 	uint8_t room[RIG_KEY_MAX];
@@ -255,7 +255,7 @@ scan_or_write(void *to, unsigned id)
 	mt_session_close(session);
 }
 
-TEST_EACH(scans_return_what_is_there_throughout_once_and_in_order, FORMATS)
+TEST_EACH(scans_return_stable_records_once_and_in_order, FORMATS)
 {
 	static struct scanning scanning;
 	uint64_t random = rig_seed((uint64_t)_i);
@@ -328,7 +328,7 @@ write_own(void *to, unsigned id)
 	mt_session_close(session);
 }
 
-TEST_EACH(writers_of_keys_of_their_own_do_not_meet, FORMATS)
+TEST_EACH(writers_of_separate_keys_do_not_interfere, FORMATS)
 {
 	static struct writing writing;
 	struct mt_stats stats;
@@ -377,7 +377,7 @@ insert_in_order(void *to, unsigned id)
 	mt_session_close(session);
 }
 
-TEST_EACH(inserts_in_order_at_one_place_are_all_there, FORMATS)
+TEST_EACH(no_ordered_insert_at_one_place_is_lost, FORMATS)
 {
 	static struct writing writing;
 
@@ -445,7 +445,7 @@ visit_or_write(void *to, unsigned id)
 	mt_session_close(session);
 }
 
-TEST_EACH(sessions_come_and_go_and_what_they_are_lent_stays, FORMATS)
+TEST_EACH(lent_values_stay_while_sessions_open_and_close, FORMATS)
 {
 	static struct visiting visiting;
 

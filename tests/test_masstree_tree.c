@@ -127,7 +127,7 @@ step_of_model(struct model *model, unsigned i, uint64_t *random)
 		scan_as_model(model, rig_random(random, MODEL_KEYS), i % 1000 == 0);
 }
 
-TEST_EACH(it_is_as_a_sorted_array, 8)
+TEST_EACH(tree_behaves_like_a_sorted_array, 8)
 {
 	static struct model model;
 	uint64_t random = rig_seed((uint64_t)_i);
@@ -308,7 +308,7 @@ TEST(memory_stays_flat_when_values_are_replaced)
 }
 
 /* A queue: the left of the tree is removed as its right grows. The tree does not grow in height. */
-TEST(a_window_of_keys_that_moves_leaves_nothing_behind)
+TEST(moving_window_of_keys_leaves_no_nodes)
 {
 	enum { WINDOW = 500, MOVED = 50000 };
 	struct mt_stats stats;
@@ -406,7 +406,7 @@ log_change(void *log, enum mt_change change, struct nb_slice key, struct nb_slic
 	return to->rc;
 }
 
-TEST(the_log_is_told_each_change_and_can_refuse_it)
+TEST(log_receives_each_change_and_can_refuse_it)
 {
 	static const char *const keys[] = {"k", "a long key, 1", "a long key, 2"};
 	struct mt_args args = {.host = &plugin_host, .sessions = 1, .log = {log_change}};

@@ -94,7 +94,7 @@ TEST(a_name_is_the_hash_of_the_text)
 	ck_assert_str_ne(name, other);
 }
 
-TEST(an_engine_tells_its_options_in_full)
+TEST(settings_list_the_options_of_an_engine_in_full)
 {
 	char *text;
 	ck_assert_int_eq(nb_engine_settings(&text, "memory", NULL, 0), NB_OK);

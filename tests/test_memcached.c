@@ -150,7 +150,7 @@ TEST(replies_are_answers)
 	}
 }
 
-TEST(replies_that_answer_nothing_are_garbage)
+TEST(unexpected_replies_are_garbage)
 {
 	static const struct {
 		uint32_t verb;
@@ -206,7 +206,7 @@ sent_again(struct flying *flying, const char *kept)
  * The merge loses a race, the number is deleted, another client inserts it, then the merge
  * succeeds.
  */
-TEST(merge_repeats_until_nobody_was_faster)
+TEST(merge_repeats_until_no_other_client_was_faster)
 {
 	static const char sum_of_7[] = "VA 8 c18446744073709551615\r\n\2\0\0\0\0\0\0\0\r\n";
 	struct flying flying;
@@ -236,7 +236,7 @@ TEST(merge_repeats_until_nobody_was_faster)
 	ck_assert_uint_eq(session.merges, 0);
 }
 
-TEST(merge_of_a_value_that_is_no_counter_fails)
+TEST(merge_of_a_value_that_is_not_a_counter_fails)
 {
 	struct flying flying = {.verb = NB_REQ_MERGE, .replies = 1};
 	session.merges = 1;

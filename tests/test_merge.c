@@ -48,7 +48,7 @@ has_note(const struct nb_results *results, const char *id)
 	return has;
 }
 
-TEST(merged_from_one_is_that_one)
+TEST(merge_of_one_result_is_the_result)
 {
 	for (int is_job = 0; is_job < 2; is_job++) {
 		struct nb_results *one = record_rig_new(), *out;
@@ -64,7 +64,7 @@ TEST(merged_from_one_is_that_one)
 	}
 }
 
-TEST(it_does_not_matter_which_are_merged_first)
+TEST(merge_is_associative_and_commutative)
 {
 	for (int is_job = 0; is_job < 2; is_job++) {
 		struct nb_results *left = record_rig_new(), *right = record_rig_new();
@@ -129,7 +129,7 @@ TEST(counts_add_up_and_times_are_the_longest)
 	nb_results_delete(results);
 }
 
-TEST(live_bytes_that_one_result_does_not_know_are_not_known)
+TEST(live_bytes_unknown_in_one_result_are_unknown)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1);
@@ -139,7 +139,7 @@ TEST(live_bytes_that_one_result_does_not_know_are_not_known)
 	nb_results_delete(results);
 }
 
-TEST(percentiles_are_those_of_all_values)
+TEST(percentiles_are_computed_from_all_values)
 {
 	struct nb_results *results = record_rig_new();
 	for (uint64_t ns = 1000; ns <= 2000; ns += 1000) {
@@ -158,7 +158,7 @@ TEST(percentiles_are_those_of_all_values)
 	nb_results_delete(results);
 }
 
-TEST(groups_of_equal_name_are_one)
+TEST(groups_with_equal_names_are_merged)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
@@ -185,7 +185,7 @@ TEST(groups_of_equal_name_are_one)
 	nb_results_delete(results);
 }
 
-TEST(a_note_says_of_how_many)
+TEST(note_states_the_number_of_merged_results)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1);
@@ -205,7 +205,7 @@ TEST(a_note_says_of_how_many)
 	nb_results_delete(results);
 }
 
-TEST(a_note_of_every_run_is_there_once_and_those_of_groups_all)
+TEST(notes_of_every_run_appear_once_and_notes_of_groups_all)
 {
 	struct nb_results *results = record_rig_new();
 	for (int i = 0; i < 3; i++) {
@@ -234,7 +234,7 @@ TEST(a_note_of_every_run_is_there_once_and_those_of_groups_all)
 	nb_results_delete(results);
 }
 
-TEST(other_streams_and_versions_are_told)
+TEST(different_streams_and_versions_are_reported)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1)->run->digest = 5;
@@ -248,7 +248,7 @@ TEST(other_streams_and_versions_are_told)
 	nb_results_delete(results);
 }
 
-TEST(how_it_ended_and_what_was_warned_of_is_kept)
+TEST(end_and_warnings_are_kept)
 {
 	struct nb_results *results = record_rig_new();
 	for (int i = 0; i < 3; i++) {
@@ -276,7 +276,7 @@ two(struct nb_result **second)
 	return results;
 }
 
-TEST(what_was_not_the_same_is_not_merged)
+TEST(different_runs_are_not_merged)
 {
 	struct nb_result *second;
 	struct nb_results *results = two(&second);

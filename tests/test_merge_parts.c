@@ -39,7 +39,7 @@ TEST(counters_are_found_by_name)
 	counters_destroy(&b);
 }
 
-TEST(threads_stand_one_behind_the_other_or_not_at_all)
+TEST(threads_are_appended_or_omitted)
 {
 	struct job_thread *into = calloc(2, sizeof(*into));
 	struct job_thread from[3] = {{.ops = 1}, {.ops = 2}, {.ops = 3}};
@@ -54,7 +54,7 @@ TEST(threads_stand_one_behind_the_other_or_not_at_all)
 	ck_assert_uint_eq(count, 0);
 }
 
-TEST(a_histogram_may_come_from_nothing)
+TEST(histogram_may_be_missing_in_the_first_result)
 {
 	struct nb_histogram *into = NULL, *from;
 	merge_histogram(&into, NULL, &rc);
@@ -91,7 +91,7 @@ series_of_put(void)
 	return series;
 }
 
-TEST(samples_of_the_same_time_are_one)
+TEST(samples_of_the_same_time_are_merged)
 {
 	struct series a = series_of_put(), b = series_of_put();
 	uint64_t ops = a.samples[3].ops, latencies = a.samples[3].latencies[0].count;
@@ -114,7 +114,7 @@ TEST(samples_of_the_same_time_are_one)
 	series_destroy(&b);
 }
 
-TEST(what_one_did_longer_stands_behind)
+TEST(samples_of_a_longer_run_follow_at_the_end)
 {
 	struct series a = series_of_put(), b = series_of_put();
 	while (a.count > 2)
@@ -169,7 +169,7 @@ TEST(a_finer_series_is_made_coarser)
 	series_destroy(&b);
 }
 
-TEST(what_does_not_fit_is_left_out_and_told)
+TEST(mismatched_parts_are_omitted_and_reported)
 {
 	struct series a = series_of_put(), b = series_of_put(), none = {0};
 	b.pulses[0].pulse_ns = 7;

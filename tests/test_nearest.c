@@ -45,7 +45,7 @@ TEST(case_does_not_matter)
 	ck_assert_pstr_eq(nearest_name("LMDB"), "lmdb");
 }
 
-TEST(nothing_near_is_no_suggestion)
+TEST(no_suggestion_without_a_near_word)
 {
 	ck_assert_ptr_null(nearest_name(""));
 	ck_assert_ptr_null(nearest_name("x"));

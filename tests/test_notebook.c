@@ -77,7 +77,7 @@ two_runs(void)
 	return results;
 }
 
-TEST(what_is_there_stays_digit_for_digit)
+TEST(existing_content_stays_digit_for_digit)
 {
 	struct nb_results *results = two_runs();
 	begin(theirs);
@@ -140,7 +140,7 @@ TEST(repetitions_are_trials)
 	nb_results_delete(results);
 }
 
-TEST(what_is_no_notebook_is_refused_and_untouched)
+TEST(file_that_is_not_a_notebook_is_refused_and_unchanged)
 {
 	static const char *const others[] = {"hello", "[]", "{}", "{\"experiments\": {}}",
 		"{\"experiments\": [], \"data\": {}}", "{\"experiments\": {}, \"data\": {}",
@@ -160,7 +160,7 @@ TEST(what_is_no_notebook_is_refused_and_untouched)
 	nb_results_delete(results);
 }
 
-TEST(results_of_nothing_are_refused)
+TEST(empty_results_are_refused)
 {
 	struct nb_results *results = record_rig_new();
 	ck_assert_int_eq(nb_results_add_failure(results, "tdb", "killed"), NB_OK);
@@ -172,7 +172,7 @@ TEST(results_of_nothing_are_refused)
 	nb_results_delete(results);
 }
 
-TEST(several_at_a_time_lose_nothing)
+TEST(concurrent_writers_lose_no_experiment)
 {
 	enum { PROCESSES = 3, TIMES = 3 };
 	struct notebook notebook;

@@ -47,7 +47,7 @@ TEST(runs_of_a_test_stand_side_by_side)
 	free(text);
 }
 
-TEST(what_is_no_notebook_is_refused)
+TEST(file_that_is_not_a_notebook_is_refused)
 {
 	char *text;
 	FILE *out;

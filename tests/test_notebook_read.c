@@ -28,7 +28,7 @@ TEST(end_is_behind_the_last_member)
 		"{\"a\":[1,{\"data\":{}}], \"data\":{\"b\":{}");
 }
 
-TEST(texts_in_it_do_not_deceive)
+TEST(texts_in_the_notebook_are_not_mistaken_for_structure)
 {
 	assert_end("{\"a\":\"\\\"data\\\":{\",\"data\":{\"}\":\"\\\\\"}}", "data",
 		"{\"a\":\"\\\"data\\\":{\",\"data\":{\"}\":\"\\\\\"");
@@ -36,7 +36,7 @@ TEST(texts_in_it_do_not_deceive)
 		"{\"a\":-1.5e3,\"b\":null,\"data\":{");
 }
 
-TEST(only_the_whole_name_is_it)
+TEST(only_the_whole_name_matches)
 {
 	assert_end("{\"data2\":{},\"dat\":{}}", "data", NULL);
 	assert_end("{}", "data", NULL);

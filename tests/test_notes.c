@@ -561,7 +561,7 @@ TEST(percentile_without_samples_enough_is_noted)
 	end();
 }
 
-TEST(lateness_of_the_harness_is_noted_if_it_can_be_seen)
+TEST(visible_lateness_of_the_harness_is_noted)
 {
 	begin(NB_VERB_GET);
 	result.is_job = true;
@@ -578,7 +578,7 @@ TEST(lateness_of_the_harness_is_noted_if_it_can_be_seen)
 	end();
 }
 
-TEST(threads_that_did_nothing_are_noted_unless_none_did_anything)
+TEST(idle_threads_are_noted_unless_all_are_idle)
 {
 	struct job_thread threads[3] = {{.done = 0}, {.done = 0}, {.done = 0}};
 	begin(NB_VERB_GET);

@@ -129,7 +129,7 @@ check_value(const struct ops_op *op, void *arg)
 	}
 }
 
-TEST(values_are_those_of_their_keys_and_versions)
+TEST(values_belong_to_their_keys_and_versions)
 {
 	for (int is_fixed = 0; is_fixed < 2; is_fixed++) {
 		struct fixture f;

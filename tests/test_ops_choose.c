@@ -277,7 +277,7 @@ check_writes(const struct ops_op *op, void *arg)
 	ck_assert(!ops_writes(spec, op->index, 987654321));
 }
 
-TEST(operation_can_be_asked_what_it_writes)
+TEST(operation_reports_its_writes)
 {
 	struct fixture f;
 	set_up(&f);
@@ -490,7 +490,7 @@ check_again(struct fixture *f, const uint64_t done[PUTTERS], struct ops_turns di
 	ops_maker_destroy(&maker);
 }
 
-TEST(what_was_put_is_visited_again_each_put_once)
+TEST(each_put_is_visited_again_once)
 {
 	static const uint32_t kinds[] = {NB_OP_UPSERT, NB_OP_UPDATE, NB_OP_RMW, NB_OP_INSERT};
 	static const uint64_t done[][PUTTERS] = {
@@ -574,7 +574,7 @@ additions_of(uint32_t kind, uint32_t distribution)
 /**
  * Separate code makes the kind `add`. Its operations equal those of any kind with this step.
  */
-TEST(add_goes_where_a_kind_of_one_addition_goes)
+TEST(add_equals_a_kind_of_one_addition)
 {
 	for (uint32_t distribution = 0; distribution < NB_DIST_KINDS; distribution++) {
 		char *add = additions_of(KIND_ADD, distribution);

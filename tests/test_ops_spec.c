@@ -68,7 +68,7 @@ TEST(rare_kinds_are_counted_as_they_are_made)
 	tear_down(&f);
 }
 
-TEST(versions_tell_their_operation)
+TEST(version_identifies_its_operation)
 {
 	struct fixture f;
 	set_up(&f);
@@ -202,7 +202,7 @@ TEST(a_larger_rate_takes_the_same_ones_and_more)
  * The sample has a tenth of each range of 1000 numbers and of each residue modulo small
  * numbers.
  */
-TEST(the_sample_is_in_step_with_nothing)
+TEST(sample_has_no_period)
 {
 	uint64_t threshold = sample_threshold(0.1);
 	for (uint64_t begin = 0; begin < 100000; begin += 1000)

@@ -92,7 +92,7 @@ static const char *const allowed[] = {"sync=no", "sync=true", "sync=0", "sync=of
 	"map_size=64KiB", "map_size=65536", "map_size=1TiB", "interval=0s", "compression=none",
 	"fill=-1", "dir=", "limit=0", "limit=1e6"};
 
-TEST_EACH(what_is_allowed_is_taken, UNIT_COUNT(allowed))
+TEST_EACH(allowed_values_are_accepted, UNIT_COUNT(allowed))
 {
 	parse(&allowed[_i], 1);
 }
@@ -131,7 +131,7 @@ static const struct {
 	{"fill=0.5x", {"fill", "0.5x"}},
 };
 
-TEST_EACH(wrong_text_is_told_with_what_is_right, UNIT_COUNT(wrong))
+TEST_EACH(wrong_text_is_reported_with_the_allowed_values, UNIT_COUNT(wrong))
 {
 	ck_assert_int_eq(nb_options_parse(&values, engine, &wrong[_i].text, 1), NB_ERR_USAGE);
 	ck_assert_ptr_null(values); /* a failed call returns nothing */
@@ -143,7 +143,7 @@ TEST_EACH(wrong_text_is_told_with_what_is_right, UNIT_COUNT(wrong))
 	ck_assert_msg(strchr(text, '\n') == NULL, "more than one line: %s", text);
 }
 
-TEST(wrong_text_among_right_ones_is_told)
+TEST(wrong_text_among_valid_ones_is_reported)
 {
 	const char *const texts[] = {"levels=3", "dir=x", "levels=300", "sync=yes"};
 	ck_assert_int_eq(nb_options_parse(&values, engine, texts, 4), NB_ERR_USAGE);
@@ -177,7 +177,7 @@ TEST(type_of_a_later_day_is_refused_with_or_without_a_default)
 	}
 }
 
-TEST(delete_of_nothing_is_fine)
+TEST(delete_of_null_is_allowed)
 {
 	nb_options_delete(NULL, engine);
 }

@@ -58,7 +58,7 @@ TEST(a_wait_never_ends_before_its_moment)
 	}
 }
 
-TEST(each_way_waits_as_its_name_says)
+TEST(each_method_waits_as_its_name_states)
 {
 	static const struct {
 		uint32_t how;
@@ -88,7 +88,7 @@ TEST(each_way_waits_as_its_name_says)
 	}
 }
 
-TEST(a_moment_that_is_past_is_no_wait)
+TEST(past_time_needs_no_wait)
 {
 	for (size_t i = 0; i < COUNT_OF(hows); i++) {
 		create(hows[i], true, NB_CLOCK_AUTO);

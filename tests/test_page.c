@@ -114,7 +114,7 @@ compared(const struct nb_compare_input *inputs, size_t count)
 
 /* ---- data ---- */
 
-TEST(results_are_those_of_format_json)
+TEST(results_equal_those_of_format_json)
 {
 	begin();
 	record_rig_add_job(results, "leveldb", 1);
@@ -175,7 +175,7 @@ TEST(a_baseline_of_several_engines_is_compared_engine_by_engine)
 	nb_results_delete(same);
 }
 
-TEST(figures_are_those_of_the_other_reports)
+TEST(figures_equal_those_of_the_other_reports)
 {
 	struct stalls stalls;
 	begin();
@@ -221,7 +221,7 @@ TEST(vs_that_was_refused_is_not_ranked)
 	json_decref(refused);
 }
 
-TEST(vs_with_nothing_to_compare_says_why)
+TEST(vs_without_a_comparison_states_the_reason)
 {
 	begin();
 	record_rig_add_put(results, "leveldb", 1)->contestant = 1;
@@ -237,7 +237,7 @@ TEST(vs_with_nothing_to_compare_says_why)
 
 /* ---- the text report ---- */
 
-TEST(without_scripts_it_is_the_text_report)
+TEST(page_without_scripts_shows_the_text_report)
 {
 	char *escaped;
 	size_t size;
@@ -276,7 +276,7 @@ frame(void)
 	return text;
 }
 
-TEST(a_page_needs_nothing_from_elsewhere)
+TEST(page_contains_everything_it_needs)
 {
 	static const char *const ways[] = {"http:", "https:", "src=", "href=\"", "url(",
 		"@import", "fetch(", "XMLHttpRequest", "import(", "WebSocket", "sendBeacon",

@@ -38,7 +38,7 @@ TEST(text_ends_no_element_and_no_attribute)
 }
 
 /* The first examples come from the Unicode standard, table 3-8, and from RFC 3629. */
-TEST(bytes_that_are_no_characters_are_replaced)
+TEST(invalid_bytes_are_replaced)
 {
 	static const struct {
 		const char *text, *wanted;
@@ -61,7 +61,7 @@ TEST(bytes_that_are_no_characters_are_replaced)
 		assert_written(cases[i].text, cases[i].wanted);
 }
 
-TEST(a_surrogate_is_no_character)
+TEST(surrogate_is_not_a_character)
 {
 	char *text = written("\xED\xA0\x80");
 	ck_assert_ptr_nonnull(strstr(text, BAD));

@@ -24,7 +24,7 @@ TEST(text_cannot_end_itself_nor_run_a_command)
 	}
 }
 
-TEST(curves_of_a_picture_are_one_command)
+TEST(one_command_draws_all_curves_of_a_picture)
 {
 	char *text;
 	size_t size, count = 0;

@@ -173,7 +173,7 @@ is_wanted(const struct nb_completion *done)
 }
 
 /* For any sizes of submit and reap, which are random. */
-TEST_EACH(requests_answer_as_they_would_one_after_the_other, 20)
+TEST_EACH(requests_answer_as_in_sequence, 20)
 {
 	struct nb_session session = {0}, model = {0};
 	struct async async = {0};
@@ -217,7 +217,7 @@ get_of(uint8_t key)
 	return (struct nb_request){.verb = NB_REQ_GET, .key = {&keys[key], 1}};
 }
 
-TEST(gets_of_a_reap_are_one_multi_get_around_writes_of_other_keys)
+TEST(gets_of_a_reap_form_one_multi_get_across_writes_of_other_keys)
 {
 	struct nb_session session = {0};
 	struct async async = {0};

@@ -82,7 +82,7 @@ scanned(struct nb_session *session, uint32_t flags)
 
 /* --- steps --- */
 
-TEST(each_step_answers_as_its_verb_and_sees_those_before_it)
+TEST(each_step_answers_like_its_verb_and_sees_earlier_steps)
 {
 	set_up();
 	struct nb_step steps[] = {
@@ -106,7 +106,7 @@ TEST(each_step_answers_as_its_verb_and_sees_those_before_it)
 	tear_down();
 }
 
-TEST(a_step_that_is_not_met_skips_as_many_as_it_says)
+TEST(unmet_step_skips_the_stated_number_of_steps)
 {
 	set_up();
 	struct nb_step steps[] = {
@@ -177,7 +177,7 @@ TEST(prefix_empty_looks_at_keys_that_begin_so)
 	tear_down();
 }
 
-TEST(steps_that_fail_leave_nothing)
+TEST(failed_steps_have_no_effect)
 {
 	set_up();
 	put(one, "b", "no counter");
@@ -409,7 +409,7 @@ TEST(submit_takes_no_more_than_may_be_in_flight)
 	tear_down();
 }
 
-TEST(session_close_ends_what_is_open)
+TEST(session_close_ends_open_scans_and_transactions)
 {
 	set_up();
 	struct nb_scan_args args = {.size = sizeof(args)};

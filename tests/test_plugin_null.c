@@ -121,7 +121,7 @@ TEST(requests_answer_as_the_verbs_do)
 	tear_down();
 }
 
-TEST(a_request_comes_out_after_its_delay)
+TEST(request_completes_after_its_delay)
 {
 	struct nb_request request = {.tag = 1, .verb = NB_REQ_PUT};
 	struct nb_completion done;

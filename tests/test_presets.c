@@ -97,7 +97,7 @@ assert_is_ycsb(const struct nb_job *job, const struct ycsb *published)
 	ck_assert_uint_eq(job->key_digits, 1);
 }
 
-TEST(ycsb_presets_are_what_was_published)
+TEST(ycsb_presets_match_the_publication)
 {
 	unsetenv("MININB_WORKLOAD_PATH");
 	for (size_t i = 0; i < COUNT_OF(ycsb); i++) {
@@ -331,7 +331,7 @@ TEST(a_file_can_have_several_presets_with_common_defaults)
 	nb_presets_delete(presets);
 }
 
-TEST(a_preset_comes_once_and_only_in_a_file_of_several)
+TEST(preset_names_are_unique_and_belong_in_files_of_presets)
 {
 	struct nb_job *job;
 	put_family("[preset mine-a]\nread = 1\n[preset mine-a]\nread = 2\n");

@@ -94,7 +94,7 @@ end_of(int what)
 	return text;
 }
 
-TEST(end_of_a_child_is_told)
+TEST(end_of_a_child_is_described)
 {
 	ck_assert_str_eq(end_of(0), "");
 	ck_assert_str_eq(end_of(3), "the process ended with status 3");

@@ -128,7 +128,7 @@ TEST(values_are_found_by_their_key)
 	ck_assert(!procfs_value(value, sizeof(value), ".", "/none", "NAME"));
 }
 
-TEST(what_is_no_file_tells_nothing_and_holds_nobody_up)
+TEST(irregular_files_are_ignored_without_blocking)
 {
 	char text[16] = "before", *path = malloc(9000);
 	uint64_t number = 7;

@@ -46,7 +46,7 @@ sum_of(const struct pulses *pulses)
 	return sum;
 }
 
-TEST(an_operation_is_in_the_pulse_in_which_it_ended)
+TEST(operation_counts_in_the_pulse_of_its_end)
 {
 	static const uint64_t ends[] = {0, 1, 20 * MS - 1, 20 * MS, 45 * MS, 139 * MS};
 	static const uint32_t expected[] = {3, 1, 1, 0, 0, 0, 1, 0, 0, 0};
@@ -73,7 +73,7 @@ add_block(struct pulse_track *track, const uint64_t *ends, size_t count)
 		pulse_add(track, ends[i]);
 }
 
-TEST(a_block_is_counted_as_its_operations_one_by_one)
+TEST(block_counts_like_its_single_operations)
 {
 	uint64_t ends[32], at = 0;
 	begin();

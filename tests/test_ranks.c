@@ -163,7 +163,7 @@ poll_all(void)
 
 /* ---- begin and end ---- */
 
-TEST(all_begin_at_one_moment_when_the_last_is_ready)
+TEST(all_ranks_begin_together_when_the_last_is_ready)
 {
 	begin();
 	ready(0);
@@ -250,7 +250,7 @@ tell_bye(void)
 	ck_assert_int_eq(write(told[1], "bye", 3), 3);
 }
 
-TEST(the_launcher_is_told_if_the_end_does_not_return)
+TEST(launcher_is_informed_if_the_end_does_not_return)
 {
 	struct link_calls link = link_of_test;
 	char text[4] = "";
@@ -327,7 +327,7 @@ give_result(struct nb_results **own, uint32_t rank, double scale)
 	return record;
 }
 
-TEST(merged_histograms_are_those_of_all_ranks_bit_for_bit)
+TEST(merged_histograms_are_exact_sums_of_all_ranks)
 {
 	struct nb_results *owns[RANKS], *merged;
 	struct nb_histogram *sum;
@@ -380,7 +380,7 @@ TEST(clocks_that_have_moved_during_the_run_make_the_error_larger)
 	end();
 }
 
-TEST(ranks_without_a_result_are_listed_and_make_it_partial)
+TEST(ranks_without_a_result_are_listed_and_the_result_is_partial)
 {
 	struct nb_results *own, *merged;
 	begin();

@@ -55,7 +55,7 @@ check_bad(const char *text, int code, const char *why)
 	ck_assert_uint_eq(count, 77);
 }
 
-TEST(one_rate_holds_for_ever)
+TEST(single_rate_holds_forever)
 {
 	static const struct good good[] = {
 		{"200k", {{EVER, 200000, 200000}}},
@@ -141,7 +141,7 @@ put_text(const char *text)
 	file_put("rates", text, strlen(text));
 }
 
-TEST(a_file_tells_from_when_on_a_rate_holds)
+TEST(file_states_when_each_rate_starts)
 {
 	static const struct {
 		const char *text;

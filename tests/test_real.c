@@ -141,7 +141,7 @@ TEST(exp_is_exact_to_2_to_the_minus_50)
 	ck_assert(isnan(real_exp((double)NAN)));
 }
 
-TEST(log1p_and_expm1_lose_nothing_near_0)
+TEST(log1p_and_expm1_are_exact_near_0)
 {
 	CHECK(log1p_points, real_log1p);
 	CHECK(expm1_points, real_expm1);
@@ -149,7 +149,7 @@ TEST(log1p_and_expm1_lose_nothing_near_0)
 	ck_assert(real_expm1(-1000) == -1);
 }
 
-TEST(powers_are_those_of_whole_numbers)
+TEST(powers_equal_those_of_whole_numbers)
 {
 	for (int i = 1; i <= 20; i++) {
 		double x = i;
@@ -167,7 +167,7 @@ take(uint64_t *digest, double x)
 	*digest = splitmix64_mix(*digest ^ real_bits(x));
 }
 
-TEST(the_bits_are_those_of_ieee_754)
+TEST(bits_follow_ieee_754)
 {
 	uint64_t digest = 0, random = 1;
 	for (int i = 0; i < 10000; i++) {

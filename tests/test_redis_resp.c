@@ -82,7 +82,7 @@ read_reply(const char *text)
 	return reply;
 }
 
-TEST(each_type_of_reply_is_told)
+TEST(each_type_of_reply_is_recognised)
 {
 	ck_assert_uint_eq(read_reply(replies[0]).type, RESP_STATUS);
 	ck_assert(resp_begins(&(struct resp_reply){.text = "OK", .size = 2}, "OK"));
@@ -101,7 +101,7 @@ TEST(each_type_of_reply_is_told)
 	ck_assert_int_eq(read_reply(replies[11]).number, 3);
 }
 
-TEST(what_is_not_RESP_is_found)
+TEST(invalid_RESP_is_detected)
 {
 	static const char *const broken[] = {"HTTP/1.1 400 Bad Request\r\n", "\r\n",
 		"$5\r\nabcdef\r\n", "$a\r\n", ":\r\n", ":1x\r\n", "$1\rx", "+a\rb\r\n",

@@ -56,7 +56,7 @@ TEST(a_map_has_each_slot_with_its_owner_and_replica)
 	ck_assert_uint_eq(slot_map_missing(&map), 6000 - 5462);
 }
 
-TEST(what_is_not_a_map_is_refused)
+TEST(invalid_map_is_refused)
 {
 	static const char *const broken[] = {"-ERR no\r\n", "*1\r\n:1\r\n",
 		"*1\r\n*2\r\n:0\r\n:1\r\n",
@@ -70,7 +70,7 @@ TEST(what_is_not_a_map_is_refused)
 	ck_assert_uint_eq(slot_map_missing(&map), SLOTS);
 }
 
-TEST(a_node_is_added_once_until_there_is_no_room)
+TEST(node_is_added_once_and_only_while_there_is_space)
 {
 	map.count = 0;
 	for (uint32_t i = 0; i < SLOT_NODES; i++) {

@@ -622,7 +622,7 @@ serve_late(int fd, void *of)
 }
 
 /* 24 puts and gets of 300 KB each: neither direction fits into the buffers of a Unix socket. */
-TEST_EACH(full_buffers_on_both_sides_do_not_stop_it, 2)
+TEST_EACH(full_buffers_on_both_sides_do_not_block_the_pipeline, 2)
 {
 	struct client *client = client_start(1 + 2 * (uint32_t)_i, serve_late, 100000, false);
 	struct game *game = game_start(client);
@@ -730,7 +730,7 @@ answer_twice(int fd, void *of)
 		peer_write(fd, "NN", 2);
 }
 
-TEST(answer_to_nothing_is_garbage)
+TEST(answer_without_a_request_is_garbage)
 {
 	struct client *client = client_start(1, answer_twice, 1, false);
 	struct game *game = game_start(client);
@@ -742,7 +742,7 @@ TEST(answer_to_nothing_is_garbage)
 	ck_assert_ptr_ne(strstr(rig_text, "not an answer of a test server: 'N'"), NULL);
 }
 
-TEST(server_that_is_not_there_leaves_nothing_open)
+TEST(missing_server_leaves_no_descriptor_open)
 {
 	struct client *client = client_start(1, serve_store, 1, false);
 	const char *targets[] = {client->targets[0], "unix:missing"};

@@ -32,7 +32,7 @@ waits_until_it_polls(struct spin *spin)
 	return waits;
 }
 
-TEST(it_polls_up_to_the_limit_and_sleeps_then)
+TEST(client_polls_up_to_the_limit_and_then_sleeps)
 {
 	struct spin spin;
 	spin_create(&spin, LIMIT);
@@ -42,7 +42,7 @@ TEST(it_polls_up_to_the_limit_and_sleeps_then)
 	ck_assert_int_eq(wait_in_vain(&spin, STEP), 0);
 }
 
-TEST(it_stops_after_misses_for_longer_and_longer)
+TEST(polling_pauses_grow_after_misses)
 {
 	struct spin spin;
 	spin_create(&spin, LIMIT);
@@ -54,7 +54,7 @@ TEST(it_stops_after_misses_for_longer_and_longer)
 	}
 }
 
-TEST(it_goes_on_while_bytes_come)
+TEST(polling_continues_while_bytes_arrive)
 {
 	struct spin spin;
 	spin_create(&spin, LIMIT);
@@ -67,7 +67,7 @@ TEST(it_goes_on_while_bytes_come)
 	ck_assert_uint_eq(spin.polled, 100);
 }
 
-TEST(it_leaves_a_cpu_that_another_task_uses)
+TEST(polling_yields_a_cpu_that_another_task_uses)
 {
 	struct spin spin;
 	spin_create(&spin, LIMIT);

@@ -243,7 +243,7 @@ TEST(unknown_host_is_named)
 }
 
 /* A Unix socket refuses with EAGAIN while its queue is full and nobody accepts. */
-TEST(connection_that_nobody_accepts_times_out)
+TEST(connection_that_is_not_accepted_times_out)
 {
 	struct peer peer;
 	struct stream streams[200];
@@ -290,7 +290,7 @@ TEST(lines_that_come_byte_by_byte_are_whole)
 	ck_assert_int_eq(stream_receive_line(stream, &line, LONG_NS), NB_FAIL);
 }
 
-TEST(server_that_closes_is_told_again_and_again)
+TEST(closed_connection_is_reported_at_each_call)
 {
 	struct stream *stream = client_start(dribble_poem, NULL);
 	char text[sizeof(rig_text)];
@@ -340,7 +340,7 @@ say_nothing(int fd, void *of)
 	peer_read(fd, &byte, 1);
 }
 
-TEST(server_that_does_not_answer_is_told)
+TEST(server_that_does_not_answer_is_reported)
 {
 	struct stream *stream = client_start(say_nothing, NULL);
 	char *line;

@@ -165,7 +165,7 @@ TEST(both_sides_may_have_full_buffers)
 	}
 }
 
-TEST(nothing_comes_before_the_time_is_over)
+TEST(wait_without_data_ends_after_its_time)
 {
 	static struct client client;
 	size_t came = 1;

@@ -24,7 +24,7 @@ is_refused(const char *path, uint64_t seed)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "--force"));
 }
 
-TEST(what_others_made_is_not_replaced)
+TEST(foreign_file_is_not_replaced)
 {
 	static const char *const texts[] = {"x", "root:x:0:0:root:/root:/bin/bash\n", "\n",
 		"# Notes\n", "<!DOCTYPE html>\n<title>mine</title>", "{\"format\": \"other\"}",
@@ -41,7 +41,7 @@ TEST(what_others_made_is_not_replaced)
 	is_refused("/proc/self/exe", 1);
 }
 
-TEST(what_is_ours_by_its_first_bytes_is_replaced)
+TEST(own_file_is_recognised_by_its_first_bytes_and_replaced)
 {
 	static const char *const texts[] = {"{\"format\": \"mininb-result\", ",
 		"{\n  \"format\":\"mininb-result\"}", "{\"format\": \"mininb-crash\", "};
@@ -52,7 +52,7 @@ TEST(what_is_ours_by_its_first_bytes_is_replaced)
 	}
 }
 
-TEST(what_holds_nothing_is_replaced)
+TEST(empty_file_is_replaced)
 {
 	scratch_fresh("nothing");
 	file_put("empty", "", 0);
@@ -101,7 +101,7 @@ TEST(short_keys_are_known_with_their_seed)
 	is_refused("keys", 7);
 }
 
-TEST(bytes_of_any_kind_are_no_keys)
+TEST(arbitrary_bytes_are_not_a_key_file)
 {
 	uint8_t bytes[4096];
 	uint64_t state = 4711;
@@ -117,7 +117,7 @@ TEST(bytes_of_any_kind_are_no_keys)
 	}
 }
 
-TEST(what_was_written_is_known_until_it_is_changed)
+TEST(written_file_is_recognised_until_it_changes)
 {
 	scratch_fresh("signed");
 	ck_assert_int_eq(nb_file_write("f", "some text", 9), NB_OK);
@@ -131,7 +131,7 @@ TEST(what_was_written_is_known_until_it_is_changed)
 	is_refused("f", 1);
 }
 
-TEST(a_pipe_is_written_as_it_is)
+TEST(pipe_is_written_directly)
 {
 	char got[8] = "";
 	scratch_fresh("pipe");

@@ -35,7 +35,7 @@ end(void)
 	ck_assert_int_eq(rmdir(dir), 0);
 }
 
-TEST(all_files_or_none)
+TEST(all_files_or_none_are_written)
 {
 	struct stat status;
 	struct nb_results *results = record_rig_new();

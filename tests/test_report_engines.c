@@ -61,7 +61,7 @@ has_row(const char *words)
 
 #define ASSERT_ROW(words) ck_assert_msg(has_row(words), "no row '%s' in:\n%s", words, text)
 
-TEST(table_has_a_row_for_each_engine_that_can_be_had)
+TEST(table_has_a_row_for_each_available_engine)
 {
 	setenv("MININB_PLUGIN_PATH", plugins(), 1);
 	write_all();
@@ -90,7 +90,7 @@ TEST(refused_plugin_is_listed_with_its_reason)
 	free(text);
 }
 
-TEST(nothing_is_said_of_refusals_if_there_are_none)
+TEST(refusals_are_omitted_if_there_are_none)
 {
 	unsetenv("MININB_PLUGIN_PATH");
 	write_all();
@@ -101,7 +101,7 @@ TEST(nothing_is_said_of_refusals_if_there_are_none)
 	free(text);
 }
 
-TEST(engine_is_told_with_all_that_its_table_says)
+TEST(engine_is_described_with_its_whole_table)
 {
 	char line[1100];
 	write_plugin("limited");
@@ -127,7 +127,7 @@ TEST(engine_is_told_with_all_that_its_table_says)
 	free(text);
 }
 
-TEST(what_options_make_of_an_engine_is_told)
+TEST(variant_of_an_engine_is_described)
 {
 	write_plugin("variants");
 	ASSERT_ROW("Verbs: get put delete insert");
@@ -142,7 +142,7 @@ TEST(what_options_make_of_an_engine_is_told)
 	free(text);
 }
 
-TEST(each_option_is_told_with_default_values_and_help)
+TEST(each_option_has_default_values_and_help)
 {
 	write_plugin("every_option");
 	ASSERT_ROW("option default values help");
@@ -158,7 +158,7 @@ TEST(each_option_is_told_with_default_values_and_help)
 	free(text);
 }
 
-TEST(default_is_written_as_a_result_writes_it)
+TEST(default_is_printed_as_in_a_result)
 {
 	write_plugin("odd_defaults");
 	ASSERT_ROW("cached yes yes|no a bool");

@@ -6,7 +6,7 @@
 #include "record_rig.h"
 #include "unit.h"
 
-TEST(sweeps_are_one_picture)
+TEST(sweeps_share_one_picture)
 {
 	struct nb_results *results = record_rig_new(), *more = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);
@@ -27,7 +27,7 @@ TEST(sweeps_are_one_picture)
 	nb_results_delete(more);
 }
 
-TEST(what_is_not_there_makes_no_picture)
+TEST(missing_data_makes_no_picture)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_result *run = record_rig_add_put(results, "lmdb", 1)->run;

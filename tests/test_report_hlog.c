@@ -17,7 +17,7 @@ begin_of(const char *text, const char *tag)
 	return line != NULL ? strtod(line + strlen(wanted), NULL) : -1;
 }
 
-TEST(tags_hold_nothing_that_ends_them)
+TEST(tags_contain_no_terminating_characters)
 {
 	struct nb_results *results = record_rig_new();
 	struct record *record = record_rig_add_put(results, "lmdb", 1);
@@ -43,7 +43,7 @@ TEST(a_later_run_begins_later)
 	nb_results_delete(results);
 }
 
-TEST(start_that_is_not_known_is_not_told)
+TEST(unknown_start_is_omitted)
 {
 	struct nb_results *results = record_rig_new();
 	ck_assert_int_eq(nb_results_add_failure(results, "tdb", "killed"), NB_OK);

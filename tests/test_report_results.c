@@ -35,7 +35,7 @@ is_told_to_be_single(const struct nb_results *results, size_t run)
 	return false;
 }
 
-TEST(a_run_that_is_one_of_several_repetitions_is_not_told_to_be_single)
+TEST(repetition_is_not_called_a_single_run)
 {
 	struct nb_results *all = record_rig_new();
 	add_repetition(all, 1, 1);
@@ -49,7 +49,7 @@ TEST(a_run_that_is_one_of_several_repetitions_is_not_told_to_be_single)
 	nb_results_delete(all);
 }
 
-TEST(vs_with_one_contestant_left_is_the_reports_of_its_runs)
+TEST(vs_with_one_remaining_contestant_prints_the_reports_of_its_runs)
 {
 	struct nb_results *results = record_rig_new();
 	add_repetition(results, 1, 1);
@@ -80,7 +80,7 @@ TEST(of_vs_the_run_with_the_median_throughput_is_picked)
 	nb_results_delete(results);
 }
 
-TEST(what_is_no_vs_is_picked_whole)
+TEST(results_other_than_vs_are_selected_whole)
 {
 	struct nb_results *results = record_rig_new(), picked;
 	record_rig_add_put(results, "lmdb", 1);
@@ -200,7 +200,7 @@ TEST(a_curve_is_of_the_last_run_without_a_label)
 	nb_results_delete(results);
 }
 
-TEST(runs_of_other_files_are_no_points_and_no_engines_of_a_list)
+TEST(runs_of_other_files_are_neither_points_nor_engines_of_a_list)
 {
 	struct nb_results *results = record_rig_new(), *more = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);

@@ -31,7 +31,7 @@ create(size_t bytes)
 	ck_assert_int_eq(reserve_create(&reserve, bytes), NB_OK);
 }
 
-TEST(all_of_it_is_there_from_the_beginning)
+TEST(whole_reserve_is_present_from_the_start)
 {
 	create(PAGES * sysconf(_SC_PAGESIZE) - 1);
 	ck_assert_uint_eq(reserve.bytes, PAGES * page);
@@ -41,7 +41,7 @@ TEST(all_of_it_is_there_from_the_beginning)
 	reserve_destroy(&reserve);
 }
 
-TEST(it_gives_back_what_the_list_has_once)
+TEST(reserve_shrinks_by_the_memory_in_use)
 {
 	create(PAGES * sysconf(_SC_PAGESIZE));
 	reserve_use(&reserve, 1);
@@ -57,7 +57,7 @@ TEST(it_gives_back_what_the_list_has_once)
 	reserve_destroy(&reserve);
 }
 
-TEST(a_child_process_does_not_have_it)
+TEST(child_process_does_not_have_the_reserve)
 {
 	int status;
 	create(PAGES * sysconf(_SC_PAGESIZE));

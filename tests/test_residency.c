@@ -58,7 +58,7 @@ can_evict(void)
 	return can;
 }
 
-TEST(what_was_just_written_is_resident)
+TEST(written_data_is_resident)
 {
 	begin();
 	make_file("db/one");
@@ -91,7 +91,7 @@ TEST(holes_are_not_counted)
 	end();
 }
 
-TEST(what_is_not_there_is_not_known)
+TEST(missing_files_have_unknown_residency)
 {
 	begin();
 	residency_look(&residency, "db");
@@ -104,7 +104,7 @@ TEST(what_is_not_there_is_not_known)
 	end();
 }
 
-TEST(files_are_put_out_of_memory_and_what_is_read_comes_back)
+TEST(evicted_files_become_resident_again_by_reads)
 {
 	uint32_t how;
 	static char data[BYTES / 4];
@@ -203,7 +203,7 @@ TEST(looking_leaves_locks_of_an_open_database_alone)
 	end();
 }
 
-TEST(files_of_others_are_not_told_of_but_counted)
+TEST(foreign_files_are_counted_but_not_named)
 {
 	if (geteuid() != 0) {
 		puts("# skipped: only root can be somebody else");

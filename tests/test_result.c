@@ -74,7 +74,7 @@ TEST(two_results_of_one_run_are_equal)
 	rig_destroy(&rig);
 }
 
-TEST(digest_is_that_of_the_stream_however_it_is_shared)
+TEST(digest_of_the_stream_does_not_depend_on_threads)
 {
 	uint64_t digests[4];
 	static const struct {
@@ -111,7 +111,7 @@ TEST(run_without_a_first_operation_has_no_result)
 	nb_result_delete(NULL);
 }
 
-TEST(options_are_those_in_force)
+TEST(options_are_the_effective_ones)
 {
 	static const struct nb_option options[] = {
 		{.name = "sync", .type = NB_OPT_BOOL, .def = "0"},
@@ -156,7 +156,7 @@ list_counter(void *to, const char *name, const char *unit, uint32_t kind, uint64
 		(unsigned long long)value);
 }
 
-TEST(counters_are_emitted_but_those_that_ran_backwards)
+TEST(counters_that_decreased_are_omitted)
 {
 	struct nb_engine engine = *rig_right();
 	struct nb_result *result;
@@ -180,7 +180,7 @@ TEST(counters_are_emitted_but_those_that_ran_backwards)
 	nb_result_delete(result);
 }
 
-TEST(notes_and_where_it_was_are_in_the_results)
+TEST(results_contain_notes_and_the_environment)
 {
 	struct nb_results *results;
 	rig_create(&rig, NB_VERB_PUT, 100);

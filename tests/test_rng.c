@@ -8,7 +8,7 @@
 
 #include "unit.h"
 
-TEST(splitmix64_is_the_published_one)
+TEST(splitmix64_matches_the_publication)
 {
 	static const uint64_t expected[] = {
 		UINT64_C(6457827717110365317),
@@ -22,7 +22,7 @@ TEST(splitmix64_is_the_published_one)
 		ck_assert_uint_eq(splitmix64_next(&state), expected[i]);
 }
 
-TEST(xoshiro256_is_the_published_one)
+TEST(xoshiro256_matches_the_publication)
 {
 	static const uint64_t expected[] = {
 		UINT64_C(11520),

@@ -129,7 +129,7 @@ plugin(const char *name)
 	return path;
 }
 
-TEST(durability_that_is_not_offered_is_refused_with_those_that_are)
+TEST(unavailable_durability_is_refused_with_the_available_ones)
 {
 	rig_create(&rig, NB_VERB_PUT, 10);
 	rig.options.durability = NB_DUR_COMMIT;
@@ -145,7 +145,7 @@ TEST(durability_that_is_not_offered_is_refused_with_those_that_are)
 	assert_refused(NB_UNSUPPORTED, "it gives: process, commit");
 }
 
-TEST(auto_is_what_the_engine_says_of_the_place_and_another_is_taken_as_asked)
+TEST(auto_is_the_engines_choice_for_the_path_and_other_levels_are_kept)
 {
 	static const struct {
 		const char *plugin, *path;
@@ -221,7 +221,7 @@ TEST(callers_structures_may_be_shorter_and_change_afterwards)
 	ck_assert_uint_eq(rig.run->options.workload->count, 10);
 }
 
-TEST(delete_of_nothing_is_fine)
+TEST(delete_of_null_is_allowed)
 {
 	nb_run_delete(NULL);
 }

@@ -115,7 +115,7 @@ expect_left(int where, const char *told)
 	ck_assert_int_eq(number, 0);
 }
 
-TEST(an_operation_that_hangs_ends_the_run_and_what_came_before_is_there)
+TEST(hanging_operation_ends_the_run_and_earlier_ones_are_reported)
 {
 	begin(1);
 	expect_left(PUT, "memory: put, operation 300 (key ");
@@ -141,7 +141,7 @@ TEST(the_other_workers_stop_and_are_counted)
 	ck_assert_uint_eq(measured->ops, __atomic_load_n(&puts_begun, __ATOMIC_RELAXED) - 1);
 }
 
-TEST(one_that_comes_back_late_changes_nothing)
+TEST(late_return_of_a_call_has_no_effect)
 {
 	begin(1);
 	expect_left(PUT, "operation 300");
@@ -155,13 +155,13 @@ TEST(one_that_comes_back_late_changes_nothing)
 	ck_assert_uint_eq(rig.run->measured.ops, STUCK_AT);
 }
 
-TEST(a_session_that_does_not_open_is_told_with_its_worker)
+TEST(session_that_does_not_open_is_reported_with_its_worker)
 {
 	begin(2);
 	expect_left(SESSION_OPEN, "memory: session_open, worker 1: ");
 }
 
-TEST(opening_and_closing_have_a_limit_of_their_own)
+TEST(open_and_close_have_their_own_limit)
 {
 	begin(1);
 	rig.options.op_timeout_ns = 0;
@@ -261,7 +261,7 @@ note_caller(struct nb_run *run)
 	return run->settle_upto == 2 ? error_set(NB_UNSUPPORTED, "not here") : NB_OK;
 }
 
-TEST(calls_are_made_by_one_thread_which_is_not_this_one)
+TEST(one_other_thread_executes_all_calls)
 {
 	begin(1);
 	rig_new(&rig, NULL);

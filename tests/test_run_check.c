@@ -108,7 +108,7 @@ TEST(as_many_numbers_as_can_be_asked_for)
 		numbers_of("records = 100\ninsert = 1\nduration = 1s\n"), UINT64_C(1) << 48);
 }
 
-TEST(the_digest_names_the_operations_and_nothing_else)
+TEST(digest_depends_only_on_the_operations)
 {
 	static const struct {
 		const char *text;

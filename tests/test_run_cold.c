@@ -175,7 +175,7 @@ TEST(database_is_cold_only_if_that_was_asked)
 	end();
 }
 
-TEST(engine_that_keeps_nothing_is_not_looked_at)
+TEST(engine_without_persistent_data_is_not_examined)
 {
 	begin(NB_VERB_GET);
 	const struct measurement *get = execute(NB_VERB_GET, NB_RUN_COLD, NULL);
@@ -186,7 +186,7 @@ TEST(engine_that_keeps_nothing_is_not_looked_at)
 	end();
 }
 
-TEST(what_cannot_be_cold_is_refused_before_it_is_opened)
+TEST(run_that_cannot_be_cold_is_refused_before_the_open)
 {
 	struct nb_engine engine = filing();
 	struct statfs fs;

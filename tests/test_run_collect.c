@@ -67,7 +67,7 @@ TEST(operations_of_intervals_are_all_operations)
 	}
 }
 
-TEST(each_phase_has_intervals_of_its_own)
+TEST(each_phase_has_its_own_intervals)
 {
 	begin("records = 100\n[first]\nread = 1\ncount = 500\nrate = 20k\n"
 	      "[second]\nupdate = 1\ncount = 300\nstart = after\n",
@@ -109,7 +109,7 @@ TEST(a_group_falls_behind_no_more_after_its_time)
 	toy_destroy(&rig);
 }
 
-TEST(what_an_engine_cannot_do_is_behind)
+TEST(missed_due_times_form_a_queue)
 {
 	begin("records = 100\nread = 1\nrate = 100k\nduration = 40ms\n", 10000000);
 	toy_break_run(&rig, TOY_SLOW, TOY_GET, 1, 0);
@@ -133,7 +133,7 @@ TEST(what_an_engine_cannot_do_is_behind)
 	nb_result_delete(result);
 }
 
-TEST(what_runs_in_the_background_is_no_part_of_the_sum)
+TEST(sum_excludes_background_groups)
 {
 	begin("records = 100\n[readers]\nread = 1\ncount = 20000\n[writers]\nupdate = 1\n"
 	      "background = yes\n",
@@ -151,7 +151,7 @@ TEST(what_runs_in_the_background_is_no_part_of_the_sum)
 	nb_result_delete(result);
 }
 
-TEST(few_operations_are_no_queue)
+TEST(few_operations_are_not_a_queue)
 {
 	/*
 	 * the first operation is due at once and begins some microseconds later; it is the only
@@ -178,7 +178,7 @@ is_noted(const struct nb_result *result, const char *part)
 	return false;
 }
 
-TEST(what_was_not_done_or_not_measured_is_noted)
+TEST(missing_work_and_measurements_are_noted)
 {
 	static const struct {
 		const char *text;
@@ -201,7 +201,7 @@ TEST(what_was_not_done_or_not_measured_is_noted)
 	}
 }
 
-TEST(what_is_steady_may_end)
+TEST(steady_run_may_end)
 {
 	/* any rate is steady within such limits, after one full window */
 	begin("records = 100\nread = 1\nduration = 100s\nthreads = 2\n", 0);
@@ -213,7 +213,7 @@ TEST(what_is_steady_may_end)
 	ck_assert_uint_ge(toy_measured(&rig, 0)->span_ns, 90000000);
 }
 
-TEST(a_loading_is_neither_told_nor_ended_for_being_steady)
+TEST(load_never_ends_because_it_is_steady)
 {
 	begin("records = 3000\nread = 1\ncount = 100\n[load]\nrate = 10k\n", 1000000);
 	rig.options.steady = (struct nb_steady){20000000, 1000, 1000};
@@ -222,7 +222,7 @@ TEST(a_loading_is_neither_told_nor_ended_for_being_steady)
 	ck_assert_uint_eq(heard.ops, 100);
 }
 
-TEST(what_is_never_steady_goes_on_to_its_bound)
+TEST(unsteady_run_continues_to_its_bound)
 {
 	begin("records = 100\nread = 1\ncount = 2000\n", 0);
 	rig.options.steady = (struct nb_steady){UINT64_C(1000000000000), 0.01, 0.01};

@@ -87,7 +87,7 @@ TEST(any_number_of_threads_does_each_operation_once)
 	}
 }
 
-TEST(a_good_engine_is_accused_of_nothing)
+TEST(correct_engine_causes_no_findings)
 {
 	static const char *const distributions[] = {"uniform", "zipfian", "zipfian-ycsb",
 		"latest", "hotspot", "exponential", "sequential", "pareto"};
@@ -236,7 +236,7 @@ TEST(a_loading_is_whole_for_any_number_of_threads)
 	}
 }
 
-TEST(keys_of_a_file_are_asked_for_no_further_than_it_goes)
+TEST(keys_beyond_the_end_of_a_file_are_not_used)
 {
 	toy_create(&rig, "records = 64\ncount = 64\nread = 1\n");
 	char keys[128], set[160];
@@ -272,7 +272,7 @@ TEST(a_worker_that_fails_ends_all_others)
 	ck_assert_uint_lt(measured->wall_ns, UINT64_C(100000000000));
 }
 
-TEST(a_session_that_cannot_be_closed_is_told)
+TEST(failed_close_of_a_session_is_reported)
 {
 	toy_create(&rig, "records = 100\nthreads = 3\nread = 1\ncount = 1000\n");
 	toy_break_run(&rig, TOY_MUTE, TOY_SESSION_CLOSE, 2, 1);
@@ -314,7 +314,7 @@ get_busy(struct nb_session *session, struct nb_slice key, struct nb_slice *value
 	return toy_engine().get(session, key, value);
 }
 
-TEST(the_cpu_time_of_reading_back_is_no_operations)
+TEST(cpu_time_of_the_verification_is_excluded)
 {
 	toy_create(&rig, "records = 300\ncount = 300\nupdate = 1\ndistribution = sequential");
 	toy_new(&rig);
@@ -412,7 +412,7 @@ hear_progress(void *arg, const struct nb_progress *progress)
 	told.left_ns = progress->left_ns > told.left_ns ? progress->left_ns : told.left_ns;
 }
 
-TEST(progress_is_that_of_the_foreground_groups_until_the_last_one_ends)
+TEST(progress_covers_foreground_groups_until_the_last_ends)
 {
 	static const struct {
 		const char *text;
@@ -436,7 +436,7 @@ TEST(progress_is_that_of_the_foreground_groups_until_the_last_one_ends)
 	}
 }
 
-TEST(phases_come_one_after_the_other)
+TEST(phases_run_one_after_another)
 {
 	toy_create(&rig,
 		"records = 100\n[first]\nupdate = 1\ncount = 640\nthreads = 3\n"

@@ -37,7 +37,7 @@ TEST(mixes_and_sizes_have_a_floor)
 		}
 }
 
-TEST(nothing_of_the_run_is_touched_by_it)
+TEST(measurement_of_the_floor_does_not_change_the_run)
 {
 	measure("records = 100\nread = 1\nupdate = 1\nrate = 10k\nthreads = 3\n", NB_JOB_RUN);
 	const struct job_part *part = &rig.run->parts[0];
@@ -49,7 +49,7 @@ TEST(nothing_of_the_run_is_touched_by_it)
 	ck_assert_uint_eq(toy_calls(TOY_GET) + toy_calls(TOY_PUT), 0);
 }
 
-TEST(what_the_null_engine_cannot_do_has_none)
+TEST(operations_that_null_lacks_have_no_floor)
 {
 	static const char *const texts[] = {"records = 10\nscan = 1\n",
 		"records = 10\nbatch = 1\n", "records = 10\nmulti-get = 1\n",
@@ -90,7 +90,7 @@ floor_of(double verify_rate)
 	return op_ns;
 }
 
-TEST(what_is_verified_in_the_run_is_in_its_floor)
+TEST(floor_includes_the_verification_of_the_run)
 {
 	/* the latter takes 30 times as long; a disturbance would have to affect most passes */
 	ck_assert(floor_of(0) < floor_of(1));
@@ -110,13 +110,13 @@ cost_of(const char *records)
 		(double)(end.tv_nsec - begin.tv_nsec) / 1e9;
 }
 
-TEST(large_values_of_one_kind_are_as_few_as_take_their_time)
+TEST(number_of_operations_with_large_values_is_limited_by_time)
 {
 	cost_of("1");
 	ck_assert(cost_of("1000") < 10 * cost_of("1")); /* instead of 64 times */
 }
 
-TEST(stop_does_not_make_it_endless)
+TEST(floor_ends_after_a_stop)
 {
 	toy_create(&rig, "records = 1000\nread = 1\n");
 	toy_new(&rig);

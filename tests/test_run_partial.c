@@ -53,7 +53,7 @@ begin(const char *text)
 	rig.options.partial_ns = 1000000;
 }
 
-TEST(partial_results_are_of_what_was_done_so_far)
+TEST(partial_results_contain_the_finished_operations)
 {
 	begin("records = 100\n[a]\nread = 1\nduration = 200s\nrate = 2k\nthreads = 2\n"
 	      "[b]\nupdate = 1\nduration = 200s\nrate = 1k\n");
@@ -126,7 +126,7 @@ begin_at(uint64_t moment_ns)
 	rig.options.start = tell_start;
 }
 
-TEST(operations_begin_at_the_moment_that_is_told)
+TEST(operations_begin_at_the_given_time)
 {
 	uint64_t moment_ns = clock_real_ns() + UINT64_C(300000000);
 	begin_at(moment_ns);
@@ -137,14 +137,14 @@ TEST(operations_begin_at_the_moment_that_is_told)
 	ck_assert_uint_eq(rig.run->measured.ops, 200);
 }
 
-TEST(a_moment_that_has_passed_is_no_failure)
+TEST(past_start_time_is_not_a_failure)
 {
 	begin_at(clock_real_ns() - 1000000000);
 	ck_assert_msg(toy_run(&rig) == NB_OK, "%s", nb_error_text());
 	ck_assert_uint_eq(rig.run->measured.ops, 200);
 }
 
-TEST(the_shard_of_the_options_comes_before_that_of_the_job)
+TEST(shard_of_the_options_overrides_that_of_the_job)
 {
 	uint64_t digest = 0;
 	for (uint32_t shard = 0; shard < 2; shard++) {

@@ -96,7 +96,7 @@ TEST(relative_path_is_made_below_the_working_directory)
 	ck_assert(rig_has(&rig, "r/memory/."));
 }
 
-TEST(path_that_is_a_file_is_told)
+TEST(path_that_is_a_file_is_reported)
 {
 	static const char *const names[] = {"file", "file/below", "file/far/below"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -110,7 +110,7 @@ TEST(path_that_is_a_file_is_told)
 		}
 }
 
-TEST(database_that_is_a_file_is_told)
+TEST(database_that_is_a_file_is_reported)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
 		new_run(&rig, verb, "nb");
@@ -121,7 +121,7 @@ TEST(database_that_is_a_file_is_told)
 	}
 }
 
-TEST(link_to_nowhere_is_told)
+TEST(dangling_link_is_reported)
 {
 	char link[128];
 	new_run(&rig, NB_VERB_PUT, "nb");
@@ -131,7 +131,7 @@ TEST(link_to_nowhere_is_told)
 	rig_assert_told("nb: No such file or directory");
 }
 
-TEST(reading_without_a_database_says_how_to_make_one)
+TEST(read_without_a_database_names_the_command_that_makes_one)
 {
 	for (uint32_t verb = NB_VERB_GET; verb <= NB_VERB_DELETE; verb++)
 		for (int is_there = 0; is_there < 2; is_there++) {
@@ -162,7 +162,7 @@ TEST(data_that_was_there_is_known)
 	}
 }
 
-TEST(what_others_made_is_read_and_not_written)
+TEST(foreign_database_is_read_but_not_written)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++)
 		for (uint32_t fresh = 0; fresh <= NB_RUN_FRESH; fresh += NB_RUN_FRESH) {
@@ -180,7 +180,7 @@ TEST(what_others_made_is_read_and_not_written)
 		}
 }
 
-TEST(engine_that_keeps_nothing_needs_no_database)
+TEST(engine_without_persistent_data_needs_no_database)
 {
 	new_run(&rig, NB_VERB_GET, "nb");
 	rig.run->engine->table.caps &= ~NB_CAP_PERSISTENT;
@@ -188,7 +188,7 @@ TEST(engine_that_keeps_nothing_needs_no_database)
 	ck_assert(rig_has(&rig, "nb/memory"));
 }
 
-TEST(directory_that_may_not_be_written_is_told)
+TEST(unwritable_directory_is_reported)
 {
 	if (geteuid() == 0)
 		return; /* root may write everywhere */
@@ -215,7 +215,7 @@ prepare_beside(struct rig *first, uint32_t verb, uint32_t caps, int rc)
 	rig_destroy(&second);
 }
 
-TEST(a_database_is_of_one_run_until_that_lets_it_go)
+TEST(database_belongs_to_one_run_until_it_ends)
 {
 	uint32_t both = NB_CAP_PERSISTENT | NB_CAP_MULTI_PROCESS;
 	new_run(&rig, NB_VERB_PUT, "nb");
@@ -230,7 +230,7 @@ TEST(a_database_is_of_one_run_until_that_lets_it_go)
 	prepare_beside(&rig, NB_VERB_GET, NB_CAP_PERSISTENT, NB_OK);
 }
 
-TEST(runs_that_only_read_share_what_several_processes_may_open)
+TEST(reading_runs_share_a_database_of_several_processes)
 {
 	static struct rig maker;
 	uint32_t both = NB_CAP_PERSISTENT | NB_CAP_MULTI_PROCESS;

@@ -226,7 +226,7 @@ TEST(all_processes_read_back_all_that_they_have_written)
 	end();
 }
 
-TEST(a_process_that_dies_or_fails_ends_all_and_is_told)
+TEST(failed_process_ends_all_and_is_reported)
 {
 	static const struct {
 		uint64_t die_at, fail_at;
@@ -248,7 +248,7 @@ TEST(a_process_that_dies_or_fails_ends_all_and_is_told)
 	}
 }
 
-TEST(what_processes_cannot_do_is_refused)
+TEST(options_impossible_with_processes_are_refused)
 {
 	toy_create(&rig, JOB);
 	static const struct {

@@ -193,7 +193,7 @@ TEST(shards_do_all_operations_of_the_stream_once)
 	}
 }
 
-TEST(what_is_recorded_is_what_the_engine_saw)
+TEST(record_contains_the_executed_operations)
 {
 	static const char *const rates[] = {"", "rate = 200k\narrivals = poisson\n"};
 	for (uint32_t threads = 1; threads <= 5; threads += 2)
@@ -214,7 +214,7 @@ TEST(what_is_recorded_is_what_the_engine_saw)
 		}
 }
 
-TEST(of_each_thread_it_is_in_that_threads_order)
+TEST(record_keeps_the_order_of_each_thread)
 {
 	uint64_t count, other, next[3] = {0};
 	begin("records = 200\ncount = 1920\nthreads = 3\nread = 1\nupdate = 1\n");
@@ -234,7 +234,7 @@ TEST(of_each_thread_it_is_in_that_threads_order)
 	free(engine), free(trace);
 }
 
-TEST(what_was_not_done_is_not_recorded)
+TEST(unexecuted_operations_are_not_recorded)
 {
 	uint64_t count, other;
 	begin("records = 200\nduration = 20ms\nthreads = 3\nread = 1\nupdate = 1\nrate = "
@@ -280,7 +280,7 @@ TEST(a_loading_is_recorded_too)
 	free(engine), free(trace);
 }
 
-TEST(what_a_trace_cannot_hold_is_told_and_leaves_no_file)
+TEST(operations_that_a_trace_cannot_hold_are_refused_without_a_file)
 {
 	begin("records = 200\ncount = 200\nread = 1\nbatch = 1\n");
 	ck_assert_int_eq(toy_run(&rig), NB_ERR_USAGE);
@@ -295,7 +295,7 @@ TEST(what_a_trace_cannot_hold_is_told_and_leaves_no_file)
 
 /* ---- without a run ---- */
 
-TEST(what_is_generated_is_what_a_run_records)
+TEST(generated_trace_equals_a_recorded_run)
 {
 	static const char *const rates[] = {"", "rate = 200k\n"};
 	for (int r = 0; r < 2; r++) {
@@ -331,7 +331,7 @@ TEST(a_loading_is_generated_line_by_line)
 	file_is(path, text, sizeof(text) - 1);
 }
 
-TEST(what_cannot_be_generated_is_told)
+TEST(impossible_traces_are_refused)
 {
 	begin("records = 200\n[one]\nread = 1\n[two]\nread = 1\n");
 	struct nb_trace_options to = trace_at(path, NB_TRACE_MININB, 0);

@@ -206,7 +206,7 @@ TEST(a_lost_put_of_a_trace_is_found_for_any_number_of_threads)
 	}
 }
 
-TEST(what_a_trace_deleted_need_not_be_there)
+TEST(records_deleted_by_a_trace_may_be_missing)
 {
 	static const uint32_t kinds[] = {NB_OP_UPSERT, NB_OP_DELETE, NB_OP_READ};
 	fclose(begin(ONE));
@@ -267,7 +267,7 @@ TEST(a_rate_goes_before_the_traces_times)
 	ck_assert_double_gt(toy_measured(&rig, 0)->offered_ops, 98);
 }
 
-TEST(what_was_done_before_a_damage_is_reported)
+TEST(operations_before_a_damage_are_reported)
 {
 	FILE *file = begin(ONE);
 	for (int i = 0; i < 1000; i++)
@@ -304,7 +304,7 @@ TEST(scans_on_an_engine_without_them_are_refused_with_their_operation)
 	toy_assert_told("operation 2 of the trace: it is a scan");
 }
 
-TEST(a_trace_that_is_not_there_is_told_before_anything_is_touched)
+TEST(missing_trace_is_reported_before_any_change)
 {
 	fclose(begin(ONE));
 	remove(paths[0]);

@@ -71,7 +71,7 @@ TEST(a_list_that_is_none_is_refused)
 	}
 }
 
-TEST(a_cpu_that_is_not_there_is_told)
+TEST(missing_cpu_is_reported)
 {
 	ck_assert_int_eq(run_pin_to("1000", 7), NB_FAIL);
 	ck_assert_str_eq(nb_error_text(), "pinning: thread 7 cannot run on CPU 1000");
@@ -88,7 +88,7 @@ TEST(workers_go_round_the_cpus_of_the_process)
 	ck_assert_int_eq(cpu_of(), allowed_cpu(0));
 }
 
-TEST(a_failure_is_told_with_the_engine_and_the_verb)
+TEST(failure_is_reported_with_the_engine_and_the_verb)
 {
 	rig_create(&rig, NB_VERB_PUT, 10);
 	rig_new(&rig, NULL);

@@ -101,7 +101,7 @@ TEST(every_operation_is_done_once_by_any_number_of_threads)
 		}
 }
 
-TEST(as_many_threads_as_operations_do_one_each)
+TEST(as_many_threads_as_operations_execute_one_each)
 {
 	rig_create(&rig, NB_VERB_PUT, 9);
 	rig.options.threads = 9;
@@ -266,7 +266,7 @@ note_progress(void *arg, const struct nb_progress *progress)
 	told->last = progress->done;
 }
 
-TEST(phases_are_told_in_their_order_on_this_thread)
+TEST(phases_are_reported_in_order_on_this_thread)
 {
 	struct told told = {.thread = pthread_self()};
 	struct nb_engine engine = begin_sleepy(2);
@@ -280,7 +280,7 @@ TEST(phases_are_told_in_their_order_on_this_thread)
 
 /* --- wrong data --- */
 
-TEST(data_that_is_not_what_it_should_be_is_an_error_with_its_counts)
+TEST(wrong_data_is_an_error_with_counts)
 {
 	static const struct {
 		uint32_t verb, defect, call; /* the verb that is defective in 100 calls */
@@ -367,7 +367,7 @@ del_first_once(struct nb_session *session, struct nb_slice key)
 	return rig_number(key) != 0 || dels++ == 0 ? NB_OK : NB_NOT_FOUND;
 }
 
-TEST(many_keys_are_counted_exactly_where_a_delete_finds_nothing)
+TEST(deletes_of_missing_keys_are_counted_exactly)
 {
 	enum { MANY = 1400000 }; /* more than one pass of the survey covers */
 	struct nb_engine engine = *rig_right();
@@ -500,7 +500,7 @@ TEST(counters_are_of_the_operations_and_settling_alone)
 		}
 }
 
-TEST(counters_of_a_run_that_failed_are_of_what_it_did)
+TEST(counters_of_a_failed_run_cover_its_operations)
 {
 	struct nb_engine engine = begin_told(NB_VERB_PUT, 1);
 	toy_break(TOY_FAIL, TOY_PUT, 701, 1);
@@ -550,7 +550,7 @@ TEST(threads_and_series_are_all_that_the_run_has_done)
 	}
 }
 
-TEST(what_a_put_leaves_is_known_of_a_new_database)
+TEST(live_bytes_after_a_put_are_known_for_a_new_database)
 {
 	struct nb_engine engine = begin(NB_VERB_PUT, 1);
 	ck_assert_int_eq(rig_run(&rig, &engine), NB_OK);
@@ -690,7 +690,7 @@ keep_log(void *arg, uint32_t level, const char *text)
 	snprintf(logged, sizeof(logged), "%s", text);
 }
 
-TEST(failing_close_is_the_runs_or_is_told_beside_the_first_failure)
+TEST(failing_close_is_the_failure_or_is_reported_beside_the_first_one)
 {
 	struct nb_engine engine = begin(NB_VERB_PUT, 2);
 	engine.close = close_failing;
@@ -717,7 +717,7 @@ flush_as_told(struct nb_db *db, uint32_t upto)
 	return flush_answers[upto];
 }
 
-TEST(settled_is_what_the_engine_could)
+TEST(result_states_how_the_engine_settled)
 {
 	static const struct {
 		uint32_t asked;
@@ -831,7 +831,7 @@ get_stopping_in_vain(struct nb_session *session, struct nb_slice key, struct nb_
 	return NB_NOT_FOUND;
 }
 
-TEST(stop_does_not_hide_what_was_missing)
+TEST(stop_does_not_hide_missing_records)
 {
 	struct nb_engine engine = begin(NB_VERB_GET, 1);
 	engine.get = get_stopping_in_vain;
@@ -859,7 +859,7 @@ TEST(stop_ends_the_reading_back)
 	nb_stop_clear();
 }
 
-TEST(stop_ends_the_loading_and_there_is_no_result)
+TEST(stop_during_the_load_leaves_no_result)
 {
 	struct nb_engine engine = begin(NB_VERB_GET, 2);
 	engine.put = put_stopping;
@@ -870,7 +870,7 @@ TEST(stop_ends_the_loading_and_there_is_no_result)
 	nb_stop_clear();
 }
 
-TEST(stop_before_the_run_leaves_nothing_behind)
+TEST(stop_before_the_run_leaves_no_files)
 {
 	struct nb_engine engine = begin(NB_VERB_PUT, 2);
 	rig_new(&rig, &engine);
@@ -960,7 +960,7 @@ TEST(writes_that_only_a_cache_has_are_found_missing)
 	ck_assert_uint_eq(told.wrong, 0);
 }
 
-TEST(without_verification_nothing_is_opened_again)
+TEST(database_is_not_reopened_without_verification)
 {
 	struct nb_engine engine = begin_forgetful(NB_VERB_PUT);
 	rig.options.verify_rate = 0;

@@ -104,7 +104,7 @@ sum_of_samples(void)
 }
 
 /** The workers and the main thread were stopped: the workers' stamps show it. */
-TEST(pulses_are_the_workers_however_seldom_it_is_looked)
+TEST(pulses_come_from_the_workers_at_any_sampling_interval)
 {
 	struct sampler *sampler = begin(0);
 	const struct clock *clock = &rig.run->clock;
@@ -169,7 +169,7 @@ TEST(the_first_ten_seconds_are_looked_at_five_times_as_often)
 	ck_assert_uint_eq(sum_of_samples(), done);
 }
 
-TEST(latencies_are_those_of_the_stretch_alone)
+TEST(latencies_cover_only_their_interval)
 {
 	struct sampler *sampler = begin(20 * MS);
 	begin_phase(0, 0, 0);
@@ -293,7 +293,7 @@ TEST(a_warm_up_ends_a_sample)
 	ck_assert_uint_eq(series()->samples[1].is_warmup, 0);
 }
 
-TEST(phases_follow_one_another_in_time)
+TEST(phases_do_not_overlap_in_time)
 {
 	struct sampler *sampler = begin(0);
 	begin_phase(0, 0, 0);
@@ -316,7 +316,7 @@ TEST(phases_follow_one_another_in_time)
 	ck_assert_uint_eq(series()->samples[1].ops, 4);
 }
 
-TEST(a_phase_that_never_began_leaves_nothing)
+TEST(phase_that_never_began_has_no_samples)
 {
 	struct sampler *sampler = begin(0);
 	begin_phase(0, 0, 0);
@@ -329,7 +329,7 @@ TEST(a_phase_that_never_began_leaves_nothing)
 	sampler_tell(NULL, NULL);
 }
 
-TEST(what_is_told_is_of_the_last_moment)
+TEST(reported_values_are_the_latest)
 {
 	struct sampler *sampler = begin(200 * MS);
 	struct nb_progress progress = {.size = sizeof(progress)};
@@ -400,7 +400,7 @@ sum_of_counter(const char *name)
 	return sum;
 }
 
-TEST(samples_of_a_job_are_all_that_it_did)
+TEST(samples_of_a_job_cover_all_its_operations)
 {
 	const struct measurement *measured = run_job(
 		"records = 100\n[first]\nread = 3\nupdate = 1\ncount = 20000\nthreads = 2\n"
@@ -431,7 +431,7 @@ TEST(samples_of_a_job_are_all_that_it_did)
 		measured->live_bytes, 100 * (8 + (uint64_t)sizes_mean(&rig.run->sizes)));
 }
 
-TEST(threads_have_done_together_what_the_group_has)
+TEST(operations_of_threads_add_up_to_those_of_the_group)
 {
 	run_job("records = 100\nread = 3\nupdate = 1\nscan = 1\ncount = 3000\nthreads = 3\n"
 		"warmup = 300\n",
@@ -509,7 +509,7 @@ TEST(of_several_processes_the_operations_are_known)
 	nb_engine_unload(null);
 }
 
-TEST(an_engine_whose_sessions_are_alone_is_not_asked)
+TEST(stats_are_not_called_without_concurrent_sessions)
 {
 	toy_create(&rig, "records = 100\nread = 1\ncount = 5000\n");
 	toy_new(&rig);

@@ -56,7 +56,7 @@ dues_of(const struct schedule *schedule, uint32_t count, uint64_t seed)
 	return dues;
 }
 
-TEST(what_is_offered_is_that_of_the_text)
+TEST(offered_rate_matches_the_text)
 {
 	static const struct {
 		const char *text;
@@ -104,7 +104,7 @@ TEST(the_first_fixed_operation_is_due_at_once)
 	}
 }
 
-TEST(nothing_is_due_in_a_pause)
+TEST(no_operation_is_due_in_a_pause)
 {
 	static const uint64_t expected[] = {5 * S, 6 * S, 7 * S, 20 * S, 22 * S, 24 * S};
 	/* 0.1/s for 30 s are 3 operations, although the double 0.1 is slightly more */
@@ -117,7 +117,7 @@ TEST(nothing_is_due_in_a_pause)
 	ck_assert_mem_eq(dues, tenths, sizeof(tenths));
 }
 
-TEST(nothing_is_due_after_a_rate_has_come_to_0_for_good)
+TEST(no_operation_is_due_after_the_rate_ends_at_0)
 {
 	static const uint32_t kinds[] = {NB_ARRIVAL_FIXED, NB_ARRIVAL_POISSON};
 	for (size_t k = 0; k < COUNT_OF(kinds); k++) {
@@ -239,7 +239,7 @@ TEST(due_times_never_decrease)
 	}
 }
 
-TEST(rounding_makes_no_due_time_earlier_than_the_one_before)
+TEST(rounding_keeps_due_times_ascending)
 {
 	enum { COUNT = 1000000 };
 	/* after a month, a double of ns has steps of half a ns, as do the arrivals */
@@ -307,7 +307,7 @@ merged_dues(const struct schedule *schedule, uint32_t threads, uint32_t each, ui
 	return dues;
 }
 
-TEST(threads_together_are_as_one_at_fixed_rates)
+TEST(threads_together_equal_one_thread_at_fixed_rates)
 {
 	enum { THREADS = 7, EACH = 3000 };
 	for (size_t i = 0; i < COUNT_OF(shapes); i++) {

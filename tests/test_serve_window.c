@@ -153,7 +153,7 @@ TEST(a_merge_by_get_and_put_loses_none_of_several_threads)
 	engine.close(db);
 }
 
-TEST(numbers_are_those_that_redis_takes)
+TEST(numbers_are_those_that_redis_accepts)
 {
 	static const struct {
 		const char *text;

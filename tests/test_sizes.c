@@ -77,7 +77,7 @@ static const struct law laws[] = {
 
 enum { LAWS = sizeof(laws) / sizeof(laws[0]) };
 
-TEST(means_are_those_of_scipy)
+TEST(means_match_scipy)
 {
 	for (size_t i = 0; i < LAWS; i++) {
 		struct sizes sizes = make(&laws[i].wanted);
@@ -88,7 +88,7 @@ TEST(means_are_those_of_scipy)
 }
 
 /** Within 5 standard errors of the sample. */
-TEST(means_are_those_of_what_is_drawn)
+TEST(means_match_the_draws)
 {
 	enum { DRAWS = 400000 };
 	for (size_t i = 0; i < LAWS; i++) {
@@ -155,7 +155,7 @@ misfit(const struct nb_sizes *drawn, const struct nb_sizes *claimed)
 	return law_misfit(shares, observed, cells, DRAWS);
 }
 
-TEST(what_is_drawn_follows_the_law)
+TEST(draws_follow_the_law)
 {
 	static const struct nb_sizes wanted[] = {
 		{.kind = NB_SIZE_NORMAL, .a = 150, .b = 15, .min = 100, .max = 200},
@@ -268,7 +268,7 @@ TEST(the_alias_table_is_exact)
 	check_columns(single, 1);
 }
 
-TEST(a_histogram_is_drawn_as_it_is_weighted)
+TEST(draws_from_a_histogram_follow_its_weights)
 {
 	uint64_t weights[20] = {
 		5, 0, 1, 100, 7, 3, 3, 3, 0, 0, 1000, 12, 8, 1, 1, 2, 2, 40, 50, 0};
@@ -293,7 +293,7 @@ TEST(a_histogram_is_drawn_as_it_is_weighted)
 	sizes_destroy(&sizes);
 }
 
-TEST(what_is_no_law_is_refused)
+TEST(invalid_law_is_refused)
 {
 	const struct {
 		struct nb_sizes wanted;

@@ -55,7 +55,7 @@ check_refused(const char *text, int code, const char *what)
 	ck_assert(sizes.sizes == NULL && sizes.weights == NULL);
 }
 
-TEST(what_is_wrong_is_named)
+TEST(error_is_named)
 {
 	static const char *const cases[][2] = {
 		{"", "'' is empty"},

@@ -88,7 +88,7 @@ run_model(uint32_t threads, uint64_t strata, uint64_t last, uint64_t *done)
 	}
 }
 
-TEST(operations_expect_what_a_model_of_the_records_has)
+TEST(operations_expect_the_records_of_a_model)
 {
 	for (size_t c = 0; c < COUNT_OF(cases); c++) {
 		for (uint32_t threads = cases[c].ranges_min; threads <= 5; threads++) {
@@ -236,7 +236,7 @@ begin(const char *text)
 	toy_one(&rig, &with, all);
 }
 
-TEST(an_engine_that_is_right_is_accused_of_nothing)
+TEST(correct_engine_causes_no_findings)
 {
 	static const char *const right[] = {"masstree-test = rw2\ninsert = 1\nread = 3",
 		"masstree-test = rwsmall\nspace = 24\nupsert = 1\nread = 7",

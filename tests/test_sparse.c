@@ -44,7 +44,7 @@ count_stamped(uint64_t from, uint64_t until)
 static const uint32_t everies[] = {2, 3, 7, 10, 64, 100, 1000};
 enum { EVERIES = sizeof(everies) / sizeof(*everies) };
 
-TEST(one_operation_in_n_is_stamped_wherever_one_looks)
+TEST(one_operation_in_n_is_stamped_in_every_window)
 {
 	for (int e = 0; e < EVERIES; e++) {
 		uint64_t every = everies[e], last = 0, gap_max = 0;
@@ -135,7 +135,7 @@ check_counts(const struct job_worker *worker, uint32_t kind, uint64_t records, u
 	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
 }
 
-TEST(each_kind_is_counted_to_one_operation)
+TEST(each_kind_is_counted_exactly)
 {
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
 		for (int m = 0; m < MODES; m++) {
@@ -168,7 +168,7 @@ TEST(loops_are_the_same_with_the_time_stamp_counter)
 	}
 }
 
-TEST(operations_of_a_mix_are_those_of_the_run_in_which_each_is_stamped)
+TEST(operations_are_the_same_as_with_all_stamps)
 {
 	static const char mix[] = "read = 5\nupdate = 3\ndelete = 1\ninsert = 1\nseed = 3";
 	static const char *const all[] = {
@@ -212,7 +212,7 @@ TEST(conflicts_and_misses_of_unstamped_operations_are_counted)
 	}
 }
 
-TEST(a_warm_up_by_count_is_left_out_to_one_operation)
+TEST(warm_up_by_count_is_excluded_exactly)
 {
 	static const uint64_t warm[] = {1, 63, 64, 65, 130, 999};
 	for (int m = 0; m < MODES; m++) {
@@ -231,7 +231,7 @@ TEST(a_warm_up_by_count_is_left_out_to_one_operation)
 	}
 }
 
-TEST(a_warm_up_by_time_leaves_out_stretches_that_began_in_it)
+TEST(warm_up_by_time_excludes_stretches_that_began_in_it)
 {
 	struct job_worker *worker = begin("block", "read = 1");
 	with.part->plan.warm_ticks = clock_ticks(with.part->plan.clock, UINT64_C(1) << 60);
@@ -277,7 +277,7 @@ get_watched(struct nb_session *session, struct nb_slice key, struct nb_slice *va
 	return NB_OK;
 }
 
-TEST(what_is_done_is_told_before_the_next_without_stamps)
+TEST(progress_is_published_before_the_next_unstamped_operation)
 {
 	for (int m = 0; m < MODES; m++) {
 		begin(modes[m], "read = 1");
@@ -311,7 +311,7 @@ TEST(a_halt_stops_after_the_unstamped_operation_at_hand)
 	}
 }
 
-TEST(a_failure_stops_before_the_next_and_what_was_done_counts)
+TEST(failure_stops_at_once_and_earlier_operations_count)
 {
 	for (int m = 0; m < MODES; m++) {
 		struct job_worker *worker = begin(modes[m], "update = 1");
@@ -347,7 +347,7 @@ get_taken_over(struct nb_session *session, struct nb_slice key, struct nb_slice 
 	return toy_engine().get(session, key, value);
 }
 
-TEST(what_was_done_of_a_stretch_counts_if_the_next_operation_never_returns)
+TEST(finished_operations_count_if_the_next_never_returns)
 {
 	static const char *const mixes[] = {"read = 1", "read = 1\nwarmup = 2"};
 	for (uint64_t x = 0; x < 2; x++) {

@@ -52,7 +52,7 @@ find(void)
 	stalls_find(&record, &found);
 }
 
-TEST(an_even_run_has_none)
+TEST(even_run_has_no_stalls)
 {
 	begin(500, 200);
 	for (size_t i = 0; i < 500; i++)
@@ -77,7 +77,7 @@ assert_only_gap(uint64_t begin_ms, uint64_t duration_ms)
 	ck_assert_uint_eq(found.slow_ns, duration_ms * MS);
 }
 
-TEST(a_gap_is_where_it_is_and_as_long)
+TEST(gap_has_its_exact_place_and_length)
 {
 	begin(500, 200);
 	fill(100, 115, 0);
@@ -118,7 +118,7 @@ TEST(a_stamped_gap_is_a_stall_where_pulses_are_longer)
 	ck_assert_uint_eq(found.count, 0);
 }
 
-TEST(a_stamped_gap_counts_where_it_is_looked)
+TEST(gap_counts_only_within_the_measured_span)
 {
 	struct sample warm = {.end_ns = 2 * SECOND, .duration_ns = 2 * SECOND, .is_warmup = 1};
 	begin(500, 200);
@@ -135,7 +135,7 @@ TEST(a_stamped_gap_counts_where_it_is_looked)
 	ck_assert_uint_eq(found.worst[1].duration_ns, 80 * MS); /* the last pulse is ignored */
 }
 
-TEST(three_pulses_without_any_are_no_gap)
+TEST(three_empty_pulses_are_not_a_gap)
 {
 	begin(500, 200);
 	fill(100, 103, 0);
@@ -209,7 +209,7 @@ TEST(warm_up_and_end_are_left_out)
 }
 
 /** A file may contain an end of the warm-up or a pulse length that no run has. */
-TEST(what_is_warm_for_ever_has_no_stalls)
+TEST(run_that_never_leaves_its_warm_up_has_no_stalls)
 {
 	static const uint64_t lengths[] = {1, 2, 3, UINT64_MAX / 2, UINT64_MAX};
 	struct sample warm = {.end_ns = UINT64_MAX, .is_warmup = 1};
@@ -225,7 +225,7 @@ TEST(what_is_warm_for_ever_has_no_stalls)
 	}
 }
 
-TEST(the_eight_longest_are_told_in_order_of_time)
+TEST(eight_longest_stalls_are_reported_in_order_of_time)
 {
 	begin(2000, 200);
 	for (size_t i = 0; i < 12; i++)
@@ -242,7 +242,7 @@ TEST(the_eight_longest_are_told_in_order_of_time)
 	ck_assert_uint_eq(found.slow_ns, (5 + 16) * 6 * PULSE_MS * MS);
 }
 
-TEST(too_little_says_nothing)
+TEST(too_few_pulses_give_no_verdict)
 {
 	for (size_t count = 0; count < 11; count++) {
 		begin(count, 100);
@@ -276,7 +276,7 @@ begin_job(size_t count, uint32_t rate)
 	memset(groups, 0, sizeof(groups));
 }
 
-TEST(of_a_rate_that_was_asked_for_only_gaps_are_told)
+TEST(only_gaps_are_reported_for_a_requested_rate)
 {
 	begin_job(500, 200);
 	groups[0].is_paced = true;
@@ -339,7 +339,7 @@ begin_causes(void)
 	series()->counters = (struct counters){.items = counters, .count = COUNTERS};
 }
 
-TEST(the_cause_is_what_grew_out_of_proportion)
+TEST(cause_is_the_counter_that_grew_out_of_proportion)
 {
 	begin_causes();
 	find();
@@ -359,7 +359,7 @@ TEST(the_cause_is_what_grew_out_of_proportion)
 	ck_assert_str_eq(found.worst[0].cause, "written 3MiB, gets 10000, compactions 900");
 }
 
-TEST(counters_that_are_told_seldom_are_of_all_the_time_between)
+TEST(rarely_read_counters_cover_the_whole_time_between)
 {
 	begin_causes();
 	for (size_t i = 0; i < SAMPLES; i++)
@@ -399,7 +399,7 @@ TEST(without_counters_the_system_is_asked)
 	ck_assert_str_eq(found.worst[0].cause, "compactions 900");
 }
 
-TEST(a_run_whose_engine_sleeps_has_that_stall)
+TEST(run_with_a_sleeping_engine_has_a_stall)
 {
 	struct toy_rig rig;
 	struct nb_result *result;

@@ -124,7 +124,7 @@ TEST(many_values_go_by_the_normal_approximation)
 	ck_assert_double_eq_tol(test.p, 0.2635979969509181, 1e-12);
 }
 
-TEST(all_equal_values_are_no_difference)
+TEST(equal_values_are_not_a_difference)
 {
 	double first[30], second[30];
 	struct stats_test test;
@@ -160,7 +160,7 @@ TEST(least_p_is_that_of_samples_apart)
 	ck_assert_uint_eq(stats_least_count(0.9), 4); /* 3 give 0.1: not below */
 }
 
-TEST(ratio_and_interval_are_those_of_numpy)
+TEST(ratio_and_interval_match_numpy)
 {
 	static const struct {
 		const struct two *two;
@@ -188,7 +188,7 @@ TEST(ratio_and_interval_are_those_of_numpy)
 	}
 }
 
-TEST(too_few_values_have_the_widest_interval_and_say_so)
+TEST(too_few_values_have_the_widest_interval_and_are_flagged)
 {
 	struct stats_ratio ratio = ratio_of(&three, 0.95);
 	ck_assert_double_eq_tol(ratio.confidence, 0.9, 1e-12);
@@ -231,7 +231,7 @@ TEST(bootstrap_of_a_seed_is_the_same_each_time)
 	ck_assert(one.low != other.low || one.high != other.high);
 }
 
-TEST(median_and_mad_are_those_of_numpy)
+TEST(median_and_mad_match_numpy)
 {
 	static const struct {
 		const struct two *two;

@@ -89,7 +89,7 @@ write_by_name(void)
 		_exit(1);
 }
 
-TEST(names_of_standard_output_mean_what_is_kept)
+TEST(names_of_standard_output_refer_to_the_kept_descriptor)
 {
 	struct outputs seen = outputs_of(write_by_name);
 	ck_assert_str_eq(seen.out, "file again");
@@ -105,7 +105,7 @@ write_to_one_that_is_closed(void)
 		_exit(1);
 }
 
-TEST(one_that_is_closed_is_a_failure)
+TEST(closed_standard_output_is_a_failure)
 {
 	outputs_of(write_to_one_that_is_closed);
 }

@@ -16,7 +16,7 @@
 
 enum { ROOM = 8 };
 
-TEST(slope_and_band_are_those_of_numpy)
+TEST(slope_and_band_match_numpy)
 {
 	static const struct {
 		uint32_t count;
@@ -61,14 +61,14 @@ first_steady(double slope_limit, double band_limit)
 	return UINT32_MAX;
 }
 
-TEST(it_is_steady_once_both_limits_hold)
+TEST(run_is_steady_once_both_limits_hold)
 {
 	ck_assert_uint_eq(first_steady(0.1, 0.2), 59);
 	ck_assert_uint_eq(first_steady(0.02, 0.03), 104);
 	ck_assert_uint_eq(first_steady(0.1, 0.019), UINT32_MAX); /* the sine never ends */
 }
 
-TEST(a_falling_line_is_as_unsteady_as_a_rising_one)
+TEST(falling_rate_is_as_unsteady_as_a_rising_one)
 {
 	for (int sign = -1; sign <= 1; sign += 2) {
 		struct steady steady;
@@ -92,7 +92,7 @@ TEST(a_limit_may_just_be_met)
 	ck_assert(!steady_add(&steady, 31));
 }
 
-TEST(before_a_whole_window_nothing_is_steady)
+TEST(run_is_not_steady_before_a_whole_window)
 {
 	struct steady steady;
 	steady_create(&steady, STEADY_WINDOW_MAX, 1, 1);
@@ -103,7 +103,7 @@ TEST(before_a_whole_window_nothing_is_steady)
 	ck_assert_uint_eq(steady.count, STEADY_WINDOW_MAX + 1);
 }
 
-TEST(what_stands_still_is_not_steady)
+TEST(run_without_progress_is_not_steady)
 {
 	struct steady steady;
 	steady_create(&steady, 3, 1, 1);

@@ -18,7 +18,7 @@ check_refused(const char *path, const char *why)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), why));
 }
 
-TEST(what_is_ours_or_not_there_is_fine)
+TEST(own_or_missing_paths_are_allowed)
 {
 	scratch_fresh("ours");
 	ck_assert_int_eq(mkdir("all", 0777), 0);
@@ -30,7 +30,7 @@ TEST(what_is_ours_or_not_there_is_fine)
 	ck_assert_int_eq(symlink_check("all/none"), NB_OK);
 }
 
-TEST(what_others_put_where_all_may_write_is_refused)
+TEST(links_of_others_in_shared_directories_are_refused)
 {
 	scratch_fresh("others");
 	ck_assert_int_eq(mkdir("all", 0777), 0);
@@ -57,7 +57,7 @@ TEST(what_others_put_where_all_may_write_is_refused)
 	ck_assert_int_eq(symlink_check("all/file"), NB_OK); /* the owner's */
 }
 
-TEST(a_step_of_a_link_is_told)
+TEST(refused_step_of_a_link_is_named)
 {
 	scratch_fresh("step");
 	ck_assert_int_eq(mkdir("deep", 0700), 0);

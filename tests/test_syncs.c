@@ -59,7 +59,7 @@ TEST(each_call_is_counted_once_by_its_name)
 	close(fd);
 }
 
-TEST(a_mapping_counts_when_it_is_waited_for)
+TEST(msync_counts_only_if_it_waits)
 {
 	begin("mapping");
 	int fd = create("file", 0);
@@ -74,7 +74,7 @@ TEST(a_mapping_counts_when_it_is_waited_for)
 	close(fd);
 }
 
-TEST(a_call_that_fails_counts_nothing_and_keeps_its_errno)
+TEST(failed_call_is_not_counted_and_keeps_its_errno)
 {
 	begin("failing");
 	errno = 0;

@@ -42,7 +42,7 @@ ask(const char *command)
 	return number;
 }
 
-TEST(allocated_bytes_are_those_of_du)
+TEST(allocated_bytes_match_du)
 {
 	scratch_fresh("du");
 	ck_assert_int_eq(mkdir("a", 0777), 0);
@@ -83,12 +83,12 @@ TEST(links_inside_are_not_followed)
 	ck_assert_uint_lt(sysinfo_allocated_bytes("db"), BYTES);
 }
 
-TEST(what_is_not_there_takes_nothing)
+TEST(missing_files_have_size_0)
 {
 	ck_assert_uint_eq(sysinfo_allocated_bytes("/nonexistent/dir"), 0);
 }
 
-TEST(empty_dir_is_told_from_one_with_anything)
+TEST(empty_directory_is_distinguished_from_others)
 {
 	scratch_fresh("empty");
 	ck_assert(sysinfo_is_empty_dir("."));
@@ -114,7 +114,7 @@ TEST(no_descriptor_is_left_open)
 	ck_assert_int_eq(first, second);
 }
 
-TEST(memory_file_systems_are_told)
+TEST(memory_file_systems_are_recognised)
 {
 	struct sysinfo info;
 	sysinfo_create(&info, "/dev/shm");
@@ -128,7 +128,7 @@ TEST(memory_file_systems_are_told)
 	ck_assert(!info.is_memory_filesystem);
 }
 
-TEST(machine_is_as_the_system_says)
+TEST(machine_matches_the_system)
 {
 	struct sysinfo info;
 	sysinfo_create(&info, "/");

@@ -58,7 +58,7 @@ TEST(looking_is_not_counted)
 	end();
 }
 
-TEST(bytes_by_calls_are_those_of_the_calls)
+TEST(bytes_by_calls_are_exact)
 {
 	static char chunk[CHUNK];
 	begin();
@@ -165,7 +165,7 @@ TEST(threads_are_counted)
 	end();
 }
 
-TEST(memory_has_no_device_and_that_is_said)
+TEST(missing_device_of_a_memory_file_system_is_reported)
 {
 	if (access("/dev/shm", W_OK) != 0)
 		return; /* no tmpfs */
@@ -238,7 +238,7 @@ TEST(energy_is_of_all_packages_also_when_a_counter_begins_again)
 	system_probe_delete(probe);
 }
 
-TEST(without_energy_the_report_says_why)
+TEST(report_states_why_energy_is_unknown)
 {
 	probe = system_probe_new("/tmp/mininb-is-not-there", "/tmp", 0, 0, "not wanted");
 	system_look(probe, &before);
@@ -277,7 +277,7 @@ TEST(a_difference_is_of_each_field_and_never_below_zero)
 	ck_assert_uint_eq(difference.branch_misses, 0);
 }
 
-TEST(a_sum_knows_what_all_its_parts_know)
+TEST(sum_is_known_if_all_parts_are_known)
 {
 	struct system_counts sum = {0};
 	struct system_counts first = {.known = 3, .user_ns = 5};

@@ -81,7 +81,7 @@ TEST(the_published_files_are_read_and_their_unused_names_kept)
 	}
 }
 
-TEST(a_defect_of_a_file_is_told_with_its_line)
+TEST(defect_of_a_file_is_reported_with_its_line)
 {
 	static const struct {
 		const char *text, *said;
@@ -142,7 +142,7 @@ TEST(ids_have_the_published_layout_and_ascend_within_a_shard)
 	tear_down(&g);
 }
 
-TEST(a_key_tells_its_record_and_no_two_are_the_same)
+TEST(keys_are_unique_and_identify_their_record)
 {
 	static const uint64_t bases[] = {
 		0, 59000, UINT64_C(1) << 30, UINT64_C(1) << 47, UINT64_C(1) << 56};
@@ -167,7 +167,7 @@ TEST(a_key_tells_its_record_and_no_two_are_the_same)
 	}
 }
 
-TEST(edges_begin_at_one_object_as_often_as_the_degree_says)
+TEST(number_of_edges_of_an_object_follows_the_degree)
 {
 	static const char *const degree[] = {"degree=4", "edges=10000", NULL};
 	struct graph g;
@@ -268,7 +268,7 @@ check_law(const struct graph *g, uint32_t law, const uint64_t *observed, size_t 
 	ck_assert_msg(misfit <= 1, "law %u: %.3f of the critical value", law, misfit);
 }
 
-TEST(what_is_drawn_follows_the_published_laws)
+TEST(draws_follow_the_published_laws)
 {
 	static const char *const names[] = {"taobench-o", "taobench-a"};
 	static const uint64_t strata[] = {60000, 6000};
@@ -362,7 +362,7 @@ look_at_writes(const struct graph *g, const struct ops_op *op, void *arg)
 	}
 }
 
-TEST(an_operation_tells_afterwards_what_it_writes)
+TEST(operation_reports_its_writes_afterwards)
 {
 	static const char *const settings[] = {"edges=300", NULL};
 	struct graph g;
@@ -510,7 +510,7 @@ TEST(a_job_with_a_graph_is_written_and_read_as_the_same)
 	nb_job_delete(again);
 }
 
-TEST(what_a_graph_decides_cannot_be_set)
+TEST(keys_determined_by_a_graph_cannot_be_set)
 {
 	struct nb_job *job;
 	ck_assert_int_eq(nb_job_read(&job, "taobench-o"), NB_OK);

@@ -3,7 +3,7 @@
 #include "report/threads.h"
 #include "unit.h"
 
-TEST(each_operation_of_a_job_is_one_of_its_kinds)
+TEST(each_operation_of_a_job_counts_as_its_kind)
 {
 	uint64_t counts[BOXPLOTS_KINDS], sum = 0;
 	struct nb_result job = {.is_job = true};
@@ -26,7 +26,7 @@ TEST(each_operation_of_a_job_is_one_of_its_kinds)
 	ck_assert_uint_eq(counts[BOXPLOTS_OPS], sum);
 }
 
-TEST(classic_actions_are_what_they_are_called)
+TEST(classic_actions_keep_their_names)
 {
 	static const uint32_t kinds[] = {[NB_VERB_PUT] = BOXPLOTS_PUTS,
 		[NB_VERB_GET] = BOXPLOTS_GETS,

@@ -64,7 +64,7 @@ TEST(each_format_is_found)
 }
 
 /* A log may begin with output of its program and with the rest of a line. */
-TEST(the_first_line_that_is_an_operation_tells_the_format)
+TEST(first_valid_operation_determines_the_format)
 {
 	struct text text = {0};
 	while (text.size < 300000)
@@ -90,7 +90,7 @@ is_unknown(const char *path, const void *data, size_t size, int code, const char
 	ck_assert_str_eq(found.error, error);
 }
 
-TEST(what_tells_nothing_is_refused)
+TEST(file_of_unknown_format_is_refused)
 {
 	static const char garbage[] = "\x01\x02\x03\xff\xfe\0\0\x80garbage\n\0READ 5 6 7";
 	is_unknown("odd", garbage, sizeof(garbage), NB_ERR_USAGE,
@@ -109,7 +109,7 @@ TEST(what_tells_nothing_is_refused)
 	free(text.data);
 }
 
-TEST(bare_keys_are_told_by_their_name)
+TEST(bare_keys_are_recognised_by_the_file_name)
 {
 	static const char keys[32] = {0};
 	static const struct {
@@ -174,7 +174,7 @@ TEST(options_are_checked)
 	trace_reader_close(NULL);
 }
 
-TEST(the_position_goes_from_nothing_to_all)
+TEST(position_advances_from_start_to_end)
 {
 	file_put("trace", "READ 1\nREAD 2\n", 14);
 	struct nb_trace_options options = trace_at("trace", 0, 0);

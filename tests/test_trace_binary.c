@@ -60,7 +60,7 @@ TEST(a_trace_made_by_others_is_read)
 	reads_as(one_block, sizeof(one_block) - 1, FORMAT, 0, first_ops);
 }
 
-TEST(a_trace_is_written_as_it_is_described)
+TEST(written_trace_matches_the_documentation)
 {
 	static const struct trace_op ops[] = {
 		{.kind = NB_OP_INSERT,
@@ -198,7 +198,7 @@ block_of(struct text *trace, const char *ops, size_t size, uint32_t count)
 	text_add(trace, end, BLOCK);
 }
 
-TEST(what_a_checksum_does_not_find_is_found)
+TEST(errors_with_a_valid_checksum_are_detected)
 {
 	static const struct {
 		const char *ops;
@@ -244,7 +244,7 @@ TEST(what_a_checksum_does_not_find_is_found)
 }
 
 /* Found by the fuzzer: such an operation could not be written again. */
-TEST(a_block_whose_time_goes_back_is_found)
+TEST(block_with_descending_times_is_detected)
 {
 	char bytes[TWO];
 	memcpy(bytes, two_blocks, TWO);
@@ -258,7 +258,7 @@ TEST(a_block_whose_time_goes_back_is_found)
 	ck_assert_str_eq(nb_error_text(), "trace: block 1: is damaged: its time goes back");
 }
 
-TEST(another_version_is_told)
+TEST(other_version_is_reported)
 {
 	char bytes[TWO];
 	memcpy(bytes, two_blocks, TWO);

@@ -46,7 +46,7 @@ comes_back(uint32_t format, uint32_t flags, const struct holds *holds, uint64_t 
 #define BARE (1u << 31)
 #define WRITES (BIT(UPDATE) | BIT(INSERT))
 
-TEST(what_is_written_is_what_is_read)
+TEST(written_trace_is_read_back_unchanged)
 {
 	static const struct holds short_lines = {.kinds = WRITES | BIT(READ) | BIT(DELETE) |
 						  BIT(SCAN) | BIT(RMW),
@@ -124,7 +124,7 @@ TEST(a_log_becomes_bare_keys)
 	file_is("to", "INSERT 6284781860667377211\nREAD 1\n", 34);
 }
 
-TEST(a_failure_leaves_the_old_file_and_tells_the_counts)
+TEST(failure_leaves_the_old_file_and_reports_the_counts)
 {
 	file_put("from", "READ 1\nREAD 2\nread 3\n", 21);
 	file_put("to", "old", 3);
@@ -173,7 +173,7 @@ see(void *arg, const struct nb_progress *progress)
 		nb_stop();
 }
 
-TEST(it_shows_its_progress_and_can_be_stopped)
+TEST(conversion_reports_progress_and_can_be_stopped)
 {
 	struct text text = {0};
 	for (int i = 0; i < 100000; i++)

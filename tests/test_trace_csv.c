@@ -86,7 +86,7 @@ TEST(only_a_header_is_a_trace_without_operations)
 	text_reads_as(text, NB_TRACE_AUTO, 0, "");
 }
 
-TEST(damaged_lines_are_told)
+TEST(damaged_lines_are_reported)
 {
 	static const struct damaged cases[] = {
 		{"1,a,1,0,1,get", "it has too few columns"},
@@ -113,7 +113,7 @@ TEST(damaged_lines_are_told)
 		"trace:1: 'key,size' is not an operation: expected Twitter's columns or a header with 'key' and 'op'");
 }
 
-TEST(it_is_written_as_twitters)
+TEST(trace_is_written_in_twitters_format)
 {
 	static const struct trace_op ops[] = {
 		{.kind = NB_OP_READ, .key = {"nz:u:1", 6}},
@@ -137,7 +137,7 @@ TEST(it_is_written_as_twitters)
 		"2,g,1,0,0,get,0\n");
 }
 
-TEST(what_it_cannot_hold_is_refused)
+TEST(operations_without_a_csv_form_are_refused)
 {
 	struct trace_op op = {.kind = NB_OP_SCAN, .key = slice("a"), .scan_length = 5};
 	is_not_written(&op, FORMAT, 0,

@@ -79,7 +79,7 @@ TEST(a_pipe_is_read_whole_in_parts_of_any_size)
 	free(bytes);
 }
 
-TEST(files_that_say_they_are_empty_are_read)
+TEST(files_with_a_reported_size_of_0_are_read)
 {
 	struct trace_input in;
 	ck_assert_int_eq(trace_input_open(&in, "/proc/self/status"), NB_OK);
@@ -92,7 +92,7 @@ TEST(files_that_say_they_are_empty_are_read)
 	trace_input_close(&in);
 }
 
-TEST(what_cannot_be_read_is_told)
+TEST(unreadable_file_is_reported)
 {
 	struct trace_input in;
 	ck_assert_int_eq(trace_input_open(&in, "none"), NB_FAIL);

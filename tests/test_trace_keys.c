@@ -31,7 +31,7 @@ TEST(keys_are_bytes_of_one_size)
 	ck_assert_uint_eq(found.counts.ops, 24);
 }
 
-TEST(a_part_of_a_key_is_none)
+TEST(partial_key_is_not_an_operation)
 {
 	file_put("trace", three, 21);
 	struct nb_trace_options options = trace_at("trace", NB_TRACE_U64, 0);
@@ -51,7 +51,7 @@ TEST(a_part_of_a_key_is_none)
 	ck_assert_str_eq(found.counts.first_bad, "key 3: only 5 of its 8 bytes are there");
 }
 
-TEST(the_size_of_a_value_is_what_the_options_say)
+TEST(options_determine_the_value_size)
 {
 	file_put("trace", three, 24);
 	struct nb_trace_options options = trace_at("trace", NB_TRACE_U64, 0);

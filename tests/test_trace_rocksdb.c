@@ -50,7 +50,7 @@ TEST(time_does_not_go_back)
 		"R 61 @0\nR 61 @200000\nR 61 @200000\nR 61 @200000\nR 61 @201000\n");
 }
 
-TEST(damaged_lines_are_told)
+TEST(damaged_lines_are_reported)
 {
 	static const struct damaged cases[] = {
 		{"61 0 0 0 5", "its key does not begin with 0x"},
@@ -101,7 +101,7 @@ TEST(keys_are_as_large_as_keys_may_be)
 	free(digits);
 }
 
-TEST(it_is_not_written)
+TEST(format_cannot_be_written)
 {
 	struct nb_trace_options options = trace_at("written", FORMAT, 0);
 	struct trace_writer *writer;

@@ -95,7 +95,7 @@ TEST(damaged_lines_can_be_skipped_and_are_counted)
 		"line 2: 'READ x' is not an operation: its key is not a number");
 }
 
-TEST(reading_goes_on_behind_a_damaged_line)
+TEST(reading_continues_after_a_damaged_line)
 {
 	static const char text[] = "READ x\nREAD 2\n";
 	file_put("trace", text, sizeof(text) - 1);

@@ -8,7 +8,7 @@ bool unit_in_scratch = true;
 
 static const struct trace_op good = {.kind = NB_OP_READ, .key = {"abcdefgh", 8}};
 
-TEST(the_old_file_stays_until_the_new_one_is_whole)
+TEST(old_file_stays_until_the_new_one_is_complete)
 {
 	file_put("written", "old", 3);
 	struct nb_trace_options options = trace_at("written", NB_TRACE_YCSB_TEXT, 0);
@@ -24,7 +24,7 @@ TEST(the_old_file_stays_until_the_new_one_is_whole)
 	file_is("written", "READ 7017280452245743464\n", 25);
 }
 
-TEST(nothing_is_left_of_what_was_given_up)
+TEST(abandoned_trace_leaves_no_file)
 {
 	scratch_fresh("left");
 	struct nb_trace_options options = trace_at("written", NB_TRACE_MININB, 0);
@@ -103,7 +103,7 @@ TEST(keys_and_values_larger_than_the_buffer_are_whole)
 	free(key);
 }
 
-TEST(a_pipe_is_written_as_it_comes)
+TEST(pipe_is_written_directly)
 {
 	ck_assert_int_eq(mkfifo("fifo", 0600), 0);
 	pid_t child = fork();
@@ -125,7 +125,7 @@ TEST(a_pipe_is_written_as_it_comes)
 	ck_assert(S_ISFIFO(st.st_mode));
 }
 
-TEST(a_failed_write_is_told)
+TEST(failed_write_is_reported)
 {
 	struct nb_trace_options options = trace_at("none/written", NB_TRACE_U64, 0);
 	ck_assert_int_eq(write_ops(&options, &good, 1), NB_FAIL);

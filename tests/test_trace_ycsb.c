@@ -47,7 +47,7 @@ TEST(keys_reach_two_to_the_64)
 		"trace:1: 'READ 18446744073709551616' is not an operation: its key is larger than 2^64-1");
 }
 
-TEST(damaged_short_lines_are_told)
+TEST(damaged_short_lines_are_reported)
 {
 	static const struct damaged cases[] = {
 		{"read 5",
@@ -183,7 +183,7 @@ TEST(a_line_of_ten_megabytes_is_one_line)
 	free(text.data);
 }
 
-TEST(damaged_lines_of_the_log_are_told_and_not_ignored)
+TEST(damaged_lines_of_the_log_are_reported)
 {
 	static const struct damaged cases[] = {
 		{"READ", "its table is missing"},
@@ -262,7 +262,7 @@ TEST(the_log_is_written_as_ycsb_prints_it)
 		"written: operation 1 cannot be written: its key contains byte 0x20, which ycsb-log cannot hold");
 }
 
-TEST(bare_keys_become_what_is_asked_for)
+TEST(bare_keys_become_the_requested_operation)
 {
 	struct nb_trace_options options = trace_at("written", TEXT, 0);
 	options.bare_kind = NB_OP_INSERT;

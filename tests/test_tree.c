@@ -46,7 +46,7 @@ TEST(a_directory_is_made_with_all_its_parents)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "file: is not a directory"));
 }
 
-TEST(the_directory_itself_stays_when_it_is_emptied)
+TEST(emptied_directory_itself_stays)
 {
 	scratch_fresh("empty");
 	make_dir("t");
@@ -74,7 +74,7 @@ TEST(links_are_removed_and_not_followed)
 	file_is("kept/f", "x", 1);
 }
 
-TEST(what_is_no_directory_is_not_removed)
+TEST(file_is_not_removed_as_a_directory)
 {
 	scratch_fresh("file");
 	file_put("f", "x", 1);

@@ -326,7 +326,7 @@ TEST(three_digits_are_written_in_the_nearest_unit)
 		assert_format(table[i].format, table[i].value, table[i].text);
 }
 
-TEST(nothing_is_written_beyond_the_buffer)
+TEST(no_byte_is_written_beyond_the_buffer)
 {
 	static const double values[] = {0, 1.5e9, 1e300, -1e300, 1.0 / 3, 123456789012345.0};
 	static const format_fn formats[] = {
@@ -342,7 +342,7 @@ TEST(nothing_is_written_beyond_the_buffer)
 		}
 }
 
-TEST(the_locale_changes_nothing)
+TEST(locale_has_no_effect)
 {
 	/* a locale with a decimal comma, if installed; LC_NUMERIC must have no effect */
 	static const char *const comma[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};

@@ -145,7 +145,7 @@ TEST(the_bytes_are_as_documented)
 	}
 }
 
-TEST(the_bytes_are_those_of_the_first_release)
+TEST(bytes_equal_those_of_the_first_release)
 {
 	static const uint8_t golden_bytes[] = {0x2d, 0x21, 0xfa, 0xd8, 0x46, 0x99, 0x43, 0x64,
 		0x00, 0x00, 0x00, 0x00, 0x8f, 0x59, 0x04, 0x37, 0xe0, 0x01, 0x5c, 0x54, 0xda,
@@ -161,7 +161,7 @@ TEST(the_bytes_are_those_of_the_first_release)
 	free(value);
 }
 
-TEST(many_at_once_are_as_one_by_one)
+TEST(many_values_at_once_equal_single_ones)
 {
 	enum { COUNT = 32, STRIDE = 128, SIZE = 100 };
 	static const size_t key_sizes[] = {8, 16, 5};
@@ -228,7 +228,7 @@ TEST(a_value_of_another_size_is_found)
 	ck_assert_int_eq(value_check((struct nb_slice){NULL, 0}, 0, key_of(16)), VALUE_GOOD);
 }
 
-TEST(a_value_of_another_key_is_told_from_a_corrupt_one)
+TEST(value_of_another_key_is_distinguished_from_a_corrupt_one)
 {
 	for (size_t i = 0; i < SOME_SIZES; i++) {
 		size_t size = some_size(i);
@@ -395,7 +395,7 @@ collect_words(uint64_t *words, size_t used, const uint8_t *values, size_t size, 
 	return used;
 }
 
-TEST(no_random_word_comes_twice)
+TEST(no_random_word_repeats)
 {
 	static const struct {
 		size_t size;
@@ -544,7 +544,7 @@ TEST(a_buffer_takes_values_of_all_sizes_in_turn)
 	free(out);
 }
 
-TEST(scattered_keys_have_versions_of_their_own)
+TEST(scattered_keys_have_their_own_versions)
 {
 	enum { COUNT = 40, STRIDE = 1200 };
 	static const size_t sizes[] = {0, 7, 16, 24, 100, 1040, 1041, 1200};
@@ -569,7 +569,7 @@ TEST(scattered_keys_have_versions_of_their_own)
 	}
 }
 
-TEST(wide_versions_are_told_where_there_is_room)
+TEST(wide_versions_are_encoded_if_they_fit)
 {
 	static const size_t sizes[] = {16, 23, 24, 31, 100, 1040, 1041, 3000};
 	static const uint64_t versions[] = {

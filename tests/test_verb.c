@@ -180,7 +180,7 @@ TEST(operations_of_a_block_share_no_bytes)
 	}
 }
 
-TEST(large_keys_and_values_come_one_by_one_and_small_ones_in_blocks)
+TEST(large_keys_and_values_have_blocks_of_one_operation)
 {
 	static const struct {
 		uint32_t verb;

@@ -127,7 +127,7 @@ TEST(a_scan_that_does_wrong_is_found)
 /** 4 records, so a thread soon reads its own puts. */
 #define FEW "records = 4\ncount = 400\n"
 
-TEST(what_this_thread_put_last_must_be_what_it_reads)
+TEST(thread_must_read_its_last_put)
 {
 	static const struct {
 		uint32_t defect, verb;
@@ -203,7 +203,7 @@ TEST(a_delete_that_was_undone_long_ago_is_found)
 	ck_assert_uint_eq(toy_wrong(&worker->findings), undone);
 }
 
-TEST(a_place_that_records_share_accuses_nobody)
+TEST(place_shared_by_records_causes_no_finding)
 {
 	static const uint32_t places[] = {1, 64, 1024};
 	for (size_t p = 0; p < sizeof(places) / sizeof(*places); p++) {
@@ -238,7 +238,7 @@ TEST(a_value_with_the_version_of_a_delete_is_stale)
 	assert_found(JOB_STALE, NB_OP_READ, 128);
 }
 
-TEST(a_version_that_two_operations_may_have_written_accuses_nobody)
+TEST(version_with_two_possible_writers_causes_no_finding)
 {
 	for (int c = 0; c < 4; c++) {
 		bool is_far = c % 2 == 1, is_short = c / 2 == 0;
@@ -267,7 +267,7 @@ TEST(a_version_that_two_operations_may_have_written_accuses_nobody)
 	}
 }
 
-TEST(a_miss_is_no_finding_where_records_are_deleted_or_it_is_allowed)
+TEST(miss_is_not_a_finding_with_deletes_or_if_allowed)
 {
 	begin("read = 1\ndelete = 1");
 	toy_go(&with);
@@ -286,7 +286,7 @@ TEST(a_miss_is_no_finding_where_records_are_deleted_or_it_is_allowed)
 	ck_assert_uint_eq(with.workers[0]->findings.verdicts[JOB_MISSING], 1);
 }
 
-TEST(a_miss_of_what_nobody_else_writes_is_a_finding)
+TEST(miss_of_a_record_without_other_writers_is_a_finding)
 {
 	static const char *const ranges[] = {"private", "shared"};
 	for (size_t r = 0; r < sizeof(ranges) / sizeof(*ranges); r++) {
@@ -341,7 +341,7 @@ TEST(values_of_another_run_are_counted_apart)
 	ck_assert_uint_gt(with.workers[0]->findings.foreign, 0);
 }
 
-TEST(records_that_a_longer_run_inserted_are_no_phantoms)
+TEST(records_inserted_by_a_longer_run_are_not_phantoms)
 {
 	struct job_worker *worker = toy_one(
 		&rig, &with, "records = 50\ncount = 400\nscan = 1\nscan-length = 60");
@@ -394,7 +394,7 @@ TEST(records_that_share_a_key_are_not_stale)
 	ck_assert_uint_gt(with.workers[0]->findings.verdicts[JOB_STALE], 0);
 }
 
-TEST(values_from_before_versions_were_used_again_are_no_other_runs)
+TEST(values_from_before_a_reuse_of_versions_are_recognised)
 {
 	struct job_worker *worker = begin("read = 1\nupdate = 1\nvalue-size = 20");
 	const struct ops_spec *spec = &with.part->spec;
@@ -432,7 +432,7 @@ TEST(an_insert_that_finds_a_new_record_there_is_found)
 
 /* ---- reading back ---- */
 
-TEST(reading_back_finds_what_was_lost)
+TEST(verification_finds_lost_records)
 {
 	static const struct {
 		const char *mix;
@@ -536,7 +536,7 @@ TEST(reading_back_a_loading_finds_the_value_of_an_earlier_run)
 	assert_found(JOB_STALE, NB_OP_INSERT, 70);
 }
 
-TEST(reading_back_tells_a_failure)
+TEST(verification_reports_a_failure)
 {
 	static const struct {
 		uint32_t defect;
@@ -559,7 +559,7 @@ TEST(reading_back_tells_a_failure)
 	}
 }
 
-TEST(reading_back_a_loading_tells_the_operation_that_failed)
+TEST(verification_of_a_load_names_the_failed_operation)
 {
 	struct job_worker *worker = load(TOY_RIGHT);
 	toy_reset();
@@ -570,7 +570,7 @@ TEST(reading_back_a_loading_tells_the_operation_that_failed)
 	ck_assert_uint_eq(toy_calls(TOY_GET), 322);
 }
 
-TEST(reading_back_tries_again_what_conflicts)
+TEST(verification_retries_conflicts)
 {
 	struct job_worker *worker = begin("update = 1");
 	toy_go(&with);

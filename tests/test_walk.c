@@ -63,7 +63,7 @@ TEST(all_is_the_sum_of_the_kinds)
 	nb_results_delete(results);
 }
 
-TEST(equal_titles_are_told_apart)
+TEST(equal_titles_are_distinguished)
 {
 	char title[WALK_TITLE];
 	struct nb_results *results = record_rig_new();

@@ -57,7 +57,7 @@ begin(const char *text)
 	return toy_one(&rig, &with, all);
 }
 
-TEST(each_kind_calls_its_verbs_as_often_as_it_should)
+TEST(each_kind_calls_its_verbs_the_right_number_of_times)
 {
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
 		struct job_worker *worker = begin(kinds[k].mix);
@@ -135,7 +135,7 @@ expect_op(uint64_t at, const struct ops_op *op)
 	}
 }
 
-TEST(operations_are_those_of_the_stream_in_its_order)
+TEST(operations_follow_the_stream_in_order)
 {
 	struct job_worker *worker = begin("read = 1\nupdate = 1\ninsert = 1\nupsert = 1\n"
 					  "delete = 1\nscan = 1\nread-modify-write = 1\n"
@@ -158,7 +158,7 @@ TEST(operations_are_those_of_the_stream_in_its_order)
 	ops_maker_destroy(&maker);
 }
 
-TEST(a_loan_is_ended_once_and_only_where_there_is_one)
+TEST(each_loan_is_released_exactly_once)
 {
 	begin("read = 1");
 	toy_break(TOY_MISS, TOY_GET, 10, 5);
@@ -170,7 +170,7 @@ TEST(a_loan_is_ended_once_and_only_where_there_is_one)
 	ck_assert_uint_eq(with.workers[0]->counts[NB_OP_READ].records, COUNT - 5);
 }
 
-TEST(a_read_modify_write_of_a_missing_record_puts_it)
+TEST(read_modify_write_of_a_missing_record_puts_it)
 {
 	begin("read-modify-write = 1");
 	toy_break(TOY_MISS, TOY_GET, 10, 1);
@@ -198,7 +198,7 @@ assert_failed(const char *text, uint64_t done)
 #define HUGE_SIZE HUGE("18446744073709551615", "-1")
 #define HUGE_KEY_SIZE HUGE("9223372036854775808", "-9223372036854775808")
 
-TEST(a_failure_ends_the_worker_and_is_told_with_its_operation)
+TEST(failure_ends_the_worker_and_is_reported_with_its_operation)
 {
 	static const struct {
 		const char *mix;
@@ -570,7 +570,7 @@ TEST(no_two_workers_share_a_cache_line)
 
 /* ---- counted operations ---- */
 
-TEST(a_warm_up_by_count_is_left_out_and_nothing_else)
+TEST(only_the_warm_up_by_count_is_excluded)
 {
 	static const uint64_t counts[] = {1, 63, 64, 65, 130, 199};
 	for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
@@ -604,7 +604,7 @@ get_stamped(struct nb_session *session, struct nb_slice key, struct nb_slice *va
 	return NB_OK;
 }
 
-TEST(a_warm_up_by_time_leaves_out_what_began_in_it)
+TEST(warm_up_by_time_excludes_operations_that_began_in_it)
 {
 	enum { WARM_NS = 10 * 1000 * 1000 };
 	struct job_worker *worker = begin("read = 1");
@@ -643,7 +643,7 @@ get_watched(struct nb_session *session, struct nb_slice key, struct nb_slice *va
 	return NB_OK;
 }
 
-TEST(what_is_done_is_told_before_the_next)
+TEST(progress_is_published_before_the_next_operation)
 {
 	begin("read = 1");
 	with.part->plan.verify_threshold = 0;
@@ -661,7 +661,7 @@ scan_on(struct nb_session *session, struct nb_slice *key, struct nb_slice *value
 }
 
 /* A scan is one operation, but may visit all records of a large database. */
-TEST(a_scan_shows_now_and_then_that_it_goes_on)
+TEST(scan_shows_its_progress)
 {
 	toy_one(&rig, &with,
 		"records = 10000\nscan-length = 10000\nscan = 1\ncount = 1\n"
@@ -701,7 +701,7 @@ TEST(a_halt_stops_after_the_operation_at_hand)
 	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
 }
 
-TEST(a_bound_by_time_ends_after_the_operation_that_passes_it)
+TEST(time_limit_ends_the_run_after_the_current_operation)
 {
 	begin("read = 1\nduration = 1ms\ncount = 0");
 	ck_assert_uint_eq(with.part->plan.count, UINT64_MAX);
@@ -760,7 +760,7 @@ TEST(an_engine_slower_than_the_rate_has_a_queue)
 		nb_histogram_sum(counts->response), (uint64_t)SLEEP_NS * COUNT * LEFT / 2);
 }
 
-TEST(what_waited_through_a_warm_up_does_not_lengthen_the_time_that_is_measured)
+TEST(measured_time_begins_after_a_delayed_warm_up)
 {
 	enum { SLEEP_NS = 1000000, WARM = 150 };
 	struct job_worker *worker = begin("read = 1\nrate = 1M\nwarmup = 150");
@@ -780,7 +780,7 @@ TEST(time_with_a_rate_begins_when_the_first_operation_was_due)
 	ck_assert_uint_eq(worker->first_ticks, worker->taken->due[0]);
 }
 
-TEST(a_bound_beyond_the_clock_is_none)
+TEST(time_limit_beyond_the_clock_is_no_limit)
 {
 	begin("read = 1");
 	with.part->plan.end_ticks = UINT64_MAX - 1;

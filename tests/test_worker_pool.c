@@ -131,7 +131,7 @@ count_tick(void *arg)
 	__atomic_add_fetch(&log->ticks, 1, __ATOMIC_RELAXED);
 }
 
-TEST(tick_comes_again_and_again_on_the_callers_thread)
+TEST(tick_repeats_on_the_callers_thread)
 {
 	static struct log log;
 	struct worker_pool pool;
@@ -202,7 +202,7 @@ TEST(signal_to_the_process_is_taken_by_the_caller)
 	ck_assert(pthread_equal(taker, pthread_self()));
 }
 
-TEST(worker_pool_that_did_nothing_ends)
+TEST(idle_worker_pool_ends)
 {
 	static struct log log;
 	for (uint32_t size = 1; size <= SIZE; size++) {

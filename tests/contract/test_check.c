@@ -135,7 +135,7 @@ GET(get_three_bytes)
 	return NB_OK;
 }
 
-TEST(synthetic_engine_lends_what_was_announced)
+TEST(synthetic_engine_lends_values_of_the_announced_size)
 {
 	struct seen seen;
 	struct nb_engine_ref *ref;
@@ -167,7 +167,7 @@ static const struct {
 	{"put_loses_each_hundredth", 101, "get"},
 };
 
-TEST_EACH(sequence_is_shrunk_to_what_shows_the_defect, UNIT_COUNT(shrunk) - (UNIT_STEP > 1))
+TEST_EACH(sequence_is_shrunk_to_the_necessary_steps, UNIT_COUNT(shrunk) - (UNIT_STEP > 1))
 {
 	struct seen seen;
 	const struct nb_engine *engine = engine_with(shrunk[_i].defect);
@@ -196,7 +196,7 @@ static const char *const found_by_every_verb[] = {"insert_overwrites", "batch_go
 	"execute_inserts_over", "execute_reads_before_it_writes", "execute_skips_nothing",
 	"execute_puts_what_is_older", "execute_takes_a_prefix_for_a_key"};
 
-TEST_EACH(random_use_of_every_verb_finds_it_in_few_operations, UNIT_COUNT(found_by_every_verb))
+TEST_EACH(random_use_of_every_verb_finds_defects_quickly, UNIT_COUNT(found_by_every_verb))
 {
 	struct seen seen;
 	const struct nb_engine *engine = engine_with(found_by_every_verb[_i]);
@@ -262,7 +262,7 @@ TEST(new_database_of_a_server_is_reset)
 	fitted_reset();
 }
 
-TEST(what_is_missing_is_named)
+TEST(missing_parts_are_named)
 {
 	struct seen seen;
 	struct nb_engine poor = *memory;
@@ -468,7 +468,7 @@ DEL(del_crashing)
 	return memory->del(session, key);
 }
 
-TEST(what_the_process_remembers_shows_again_and_is_shrunk)
+TEST(defect_with_state_in_the_process_is_reproduced_and_shrunk)
 {
 	struct seen seen;
 	struct nb_engine engine = *memory;
@@ -516,7 +516,7 @@ TEST(engine_that_prints_breaks_one_promise)
 	seen_apart(memory, "prints_nothing_on_standard_output", NB_CHECK_KEPT);
 }
 
-TEST(what_is_printed_seldom_breaks_the_promise_that_meets_it)
+TEST(engine_that_prints_rarely_breaks_the_promise_during_which_it_prints)
 {
 	struct seen seen;
 	struct nb_engine engine = *memory;

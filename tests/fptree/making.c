@@ -55,7 +55,7 @@ check_made(const struct workload *workload)
 	ck_assert(subject_close(&subject));
 }
 
-TEST_EACH(making_that_ends_at_any_fence_is_made_up_for_by_the_next_open, shapes_count())
+TEST_EACH(next_open_completes_a_creation_that_ended_at_any_fence, shapes_count())
 {
 	uint64_t *fences = mmap(
 		NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -86,7 +86,7 @@ line(int i)
 	return &words[i * WORDS_A_LINE];
 }
 
-TEST(lines_between_fences_are_there_in_any_combination)
+TEST(lines_between_fences_persist_in_any_combination)
 {
 	file_begin();
 	pm_store64(line(0), 1);
@@ -97,7 +97,7 @@ TEST(lines_between_fences_are_there_in_any_combination)
 	file_end();
 }
 
-TEST(later_store_to_a_line_is_never_there_without_the_earlier)
+TEST(later_store_to_a_line_never_persists_without_the_earlier)
 {
 	file_begin();
 	pm_store64(&words[0], 1);
@@ -112,7 +112,7 @@ TEST(later_store_to_a_line_is_never_there_without_the_earlier)
 	file_end();
 }
 
-TEST(flush_and_fence_make_it_durable)
+TEST(flush_and_fence_make_a_store_durable)
 {
 	file_begin();
 	pm_store64(line(0), 1);
@@ -138,7 +138,7 @@ TEST(flush_alone_and_fence_alone_do_not)
 	file_end();
 }
 
-TEST(store_after_the_flush_is_not_covered_by_it)
+TEST(flush_does_not_cover_a_later_store)
 {
 	file_begin();
 	pm_store64(line(0), 1);
@@ -192,7 +192,7 @@ fence_elsewhere(void *unused)
 	return unused;
 }
 
-TEST(fence_of_another_thread_orders_nothing)
+TEST(fence_of_another_thread_has_no_effect)
 {
 	pthread_t thread;
 
@@ -218,7 +218,7 @@ TEST(store_around_pm_h_is_noticed)
 	file_end();
 }
 
-TEST(nothing_is_left_of_the_last_image)
+TEST(image_keeps_no_state_of_the_previous_one)
 {
 	struct replay replay;
 	struct crash crash = {0};
@@ -390,14 +390,14 @@ has_wrong_append(enum defect defect, unsigned *images)
 	return has_wrong_image(check_log, images);
 }
 
-TEST(right_program_has_no_wrong_image)
+TEST(correct_program_has_no_wrong_image)
 {
 	unsigned images;
 	ck_assert(!has_wrong_append(NO_DEFECT, &images));
 	ck_assert_uint_ge(images, 4 * APPENDS);
 }
 
-TEST_EACH(broken_program_has_one, FLUSH_TOO_EARLY)
+TEST_EACH(broken_program_has_a_wrong_image, FLUSH_TOO_EARLY)
 {
 	unsigned images;
 	ck_assert(has_wrong_append(NO_FLUSH + (enum defect)_i, &images));
