@@ -190,34 +190,59 @@ TEST(random_load_takes_32_bytes_of_pool_and_1_2_fences_a_record)
 static bool
 is_near_home(struct tree_session *session, uint64_t number)
 {
-	const struct tree *tree = session->tree;
+	const struct layout *layout = &session->tree->layout;
 	uint8_t bytes[8];
 	struct place place;
 
 	word_to_bytes(bytes, number, sizeof(bytes));
 	struct key key = key_of(bytes, sizeof(bytes));
+	struct home_lines home = home_lines(layout, key.hash);
 	descend(session, &key, &place);
-	const char *leaf = leaf_bytes(tree, place.child);
-	unsigned home = (unsigned)(home_offset(&tree->layout, key.hash) / PM_LINE);
-	for (unsigned slot = 1; slot <= tree->layout.slots; slot++)
-		if (*slot_at(&tree->layout, leaf, slot) == key.word)
-			return slot / 4 / 2 == home / 2;
+	const char *leaf = leaf_bytes(session->tree, place.child);
+	for (unsigned slot = 1; slot <= layout->slots; slot++)
+		if (*slot_at(layout, leaf, slot) == key.word)
+			return slot / 4 == home.first || slot / 4 == home.second;
 	return word_is_reserved(key.word); /* their records are blobs */
 }
 
-TEST(most_records_are_in_the_lines_that_a_lookup_asks_for)
+/*
+ * Random keys, so leaves of any fill exist. A simulation of the same rule outside this code
+ * had 6.5 % of the records elsewhere; one pair of neighbouring lines had 12.3 %.
+ */
+TEST(random_records_are_in_the_two_lines_that_a_lookup_asks_for)
 {
-	const uint64_t count = 50000;
-	uint64_t near = 0;
+	const uint64_t count = 100000;
+	uint64_t near = 0, state = 7;
 	struct rig rig;
 	struct tree_session *session = begin(&rig, words, 0);
 
-	for (uint64_t i = 1; i <= count; i++)
-		put_number(session, &rig.args, scattered(i));
-	for (uint64_t i = 1; i <= count; i++)
-		near += is_near_home(session, scattered(i));
-	ck_assert_uint_ge(near * 15, count * 14);
+	for (uint64_t i = 0; i < count; i++)
+		put_number(session, &rig.args, rig_random(&state, UINT64_MAX));
+	state = 7;
+	for (uint64_t i = 0; i < count; i++)
+		near += is_near_home(session, rig_random(&state, UINT64_MAX));
+	ck_assert_uint_ge(near * 100, count * 92);
 	end(&rig, session, count);
+}
+
+TEST_EACH(home_lines_are_two_lines_of_the_leaf, 13)
+{
+	struct pool_layout pool = {
+		.format = LEAF_WORDS, .leaf_slots = 4 * (uint32_t)_i + 7, .slot_bytes = 16};
+	struct layout layout;
+	uint64_t state = 7, firsts = 0, seconds = 0;
+
+	layout_set(&layout, &pool);
+	for (unsigned i = 0; i < 10000; i++) {
+		uint64_t hash = hash_of_word(rig_random(&state, UINT64_MAX), 8);
+		struct home_lines home = home_lines(&layout, hash);
+
+		ck_assert_uint_ne(home.first, home.second);
+		firsts |= 1ull << home.first;
+		seconds |= 1ull << home.second;
+	}
+	ck_assert_uint_eq(firsts, (1ull << layout.leaf_lines) - 1);
+	ck_assert_uint_eq(seconds, firsts);
 }
 
 TEST(words_up_to_counts_as_a_walk_does)

@@ -103,6 +103,16 @@ place_of(uint64_t hash, unsigned count)
 	return (unsigned)((hash >> 40 & 0xffff) * count >> 16);
 }
 
+/** Also set *fraction to a number below 2^16 for a second choice. */
+static inline unsigned
+place_and_fraction(uint64_t hash, unsigned count, unsigned *fraction)
+{
+	unsigned product = (unsigned)(hash >> 40 & 0xffff) * count;
+
+	*fraction = product & 0xffff;
+	return product >> 16;
+}
+
 /**
  * Compare two keys in memcmp()'s order, a prefix first. If the words are equal and one of the
  * keys has at most eight bytes, the shorter key is a prefix of the other, so it is less.

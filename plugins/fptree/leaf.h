@@ -99,22 +99,36 @@ slot_at(const struct layout *layout, const char *bytes, unsigned slot)
 		(int64_t)slot * layout->slot_bytes);
 }
 
-/** The offset of a key's home, where its record begins if that was free. */
+/** LEAF_CELLS: the offset of a key's home slot, where its record begins if that was free. */
 static inline size_t
 home_offset(const struct layout *layout, uint64_t hash)
 {
 	unsigned place = place_of(hash, layout->places);
 
-	if (layout->format == LEAF_WORDS)
-		return (size_t)place * PM_LINE;
 	return (size_t)(layout->origin + (int64_t)(place + 1) * layout->slot_bytes);
 }
 
-/** LEAF_WORDS: the slots of the line that is the key's home. */
-static inline uint64_t
-home_slots(const struct layout *layout, uint64_t hash)
+/** LEAF_WORDS: the two lines in which a record is stored unless both are full. */
+struct home_lines {
+	unsigned first, second;
+};
+
+static inline struct home_lines
+home_lines(const struct layout *layout, uint64_t hash)
 {
-	return 0xfull << 4 * place_of(hash, layout->places);
+	unsigned lines = layout->places, fraction;
+	struct home_lines home;
+
+	home.first = place_and_fraction(hash, lines, &fraction);
+	home.second = home.first + 1 + (fraction * (lines - 1) >> 16);
+	home.second -= home.second >= lines ? lines : 0;
+	return home;
+}
+
+static inline uint64_t
+slots_of_line(unsigned line)
+{
+	return 0xfull << 4 * line;
 }
 
 /**
@@ -124,11 +138,12 @@ home_slots(const struct layout *layout, uint64_t hash)
 static inline uint64_t
 near_slots(const struct layout *layout, uint64_t hash)
 {
-	unsigned place = place_of(hash, layout->places);
+	if (layout->format == LEAF_WORDS) {
+		struct home_lines home = home_lines(layout, hash);
 
-	if (layout->format == LEAF_WORDS)
-		return 0xffull << 4 * (place & ~1u);
-	return 2ull << place;
+		return slots_of_line(home.first) | slots_of_line(home.second);
+	}
+	return 2ull << place_of(hash, layout->places);
 }
 
 /** Remove one slot from `slots` != 0 and return it. The slots in `near` come first. */
@@ -141,25 +156,37 @@ take_slot(uint64_t *slots, uint64_t near)
 	return (unsigned)__builtin_ctzll(first);
 }
 
+/** The number of slots of the line that are in `slots`. */
+static inline unsigned
+count_in_line(uint64_t slots, unsigned line)
+{
+	const uint64_t bits_of_nibble = 0x4332322132212110ull; /* 4 bits for each number */
+
+	return bits_of_nibble >> 4 * (slots >> 4 * line & 0xf) & 0xf;
+}
+
 /**
- * Choose one of the empty slots, `empty` != 0: in the key's home, else in the line that is
- * prefetched with it, else the nearest one after it, else the first.
+ * Choose one of the empty slots, `empty` != 0. LEAF_WORDS: in the home line with more of
+ * them, else the nearest one after the first home line, else the first. LEAF_CELLS: the home,
+ * else the nearest one after it, else the first.
  */
 static inline unsigned
 slot_for(const struct layout *layout, uint64_t hash, uint64_t empty)
 {
-	unsigned place = place_of(hash, layout->places);
-	unsigned begin = place + 1;
+	unsigned begin;
 	uint64_t behind;
 
 	if (layout->format == LEAF_WORDS) {
-		uint64_t pair = empty & 0xffull << 4 * (place & ~1u);
+		struct home_lines home = home_lines(layout, hash);
+		unsigned first = count_in_line(empty, home.first);
+		unsigned second = count_in_line(empty, home.second);
 
-		if ((empty & home_slots(layout, hash)) != 0)
-			return (unsigned)__builtin_ctzll(empty & home_slots(layout, hash));
-		if (pair != 0)
-			return (unsigned)__builtin_ctzll(pair);
-		begin = 4 * place;
+		if ((first | second) != 0)
+			return (unsigned)__builtin_ctzll(empty &
+				slots_of_line(first >= second ? home.first : home.second));
+		begin = 4 * home.first;
+	} else {
+		begin = place_of(hash, layout->places) + 1;
 	}
 	behind = empty & ~0ull << begin;
 	return (unsigned)__builtin_ctzll(behind != 0 ? behind : empty);

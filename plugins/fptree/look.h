@@ -14,17 +14,23 @@ prefetch_leaf(const struct tree *tree, const struct place *place, const struct k
 	bool is_write)
 {
 	const char *bytes = leaf_bytes(tree, place->child);
-	size_t home = home_offset(&tree->layout, key->hash);
+	const struct layout *layout = &tree->layout;
 
 	if (is_write) /* else the lock has to ask the other CPUs again */
 		__builtin_prefetch(leaf_line(tree, place->child), 1);
 	else
 		__builtin_prefetch(leaf_line(tree, place->child));
-	__builtin_prefetch(bytes + home);
-	if (tree->layout.format == LEAF_WORDS)
-		__builtin_prefetch(bytes + (home ^ PM_LINE));
-	else if (tree->layout.slot_bytes > PM_LINE)
-		__builtin_prefetch(bytes + home + PM_LINE);
+	if (layout->format == LEAF_WORDS) {
+		struct home_lines home = home_lines(layout, key->hash);
+
+		__builtin_prefetch(bytes + (size_t)home.first * PM_LINE);
+		__builtin_prefetch(bytes + (size_t)home.second * PM_LINE);
+	} else {
+		bytes += home_offset(layout, key->hash);
+		__builtin_prefetch(bytes);
+		if (layout->slot_bytes > PM_LINE)
+			__builtin_prefetch(bytes + PM_LINE);
+	}
 	__asm__ volatile("");
 }
 

@@ -175,9 +175,8 @@ struct homes {
 };
 
 /*
- * Choose slots in the new leaf. A record of LEAF_WORDS goes as near to its home as possible:
- * first all records that find room in their home's line, then the others. A record of
- * LEAF_CELLS keeps its slot number.
+ * Choose slots in the new leaf. LEAF_WORDS: first for all records that find room in one of
+ * their home lines, then for the others. A record of LEAF_CELLS keeps its slot number.
  */
 static void
 find_homes(const struct tree *tree, const char *from, uint64_t moved, struct homes *homes)
@@ -193,12 +192,12 @@ find_homes(const struct tree *tree, const char *from, uint64_t moved, struct hom
 			uint64_t empty = layout->usable & ~homes->taken;
 
 			hashes[i] = hash_in_slot(tree, from, i);
-			empty &= home_slots(layout, hashes[i]);
+			empty &= near_slots(layout, hashes[i]);
 			if (empty == 0) {
 				away |= 1ull << i;
 				continue;
 			}
-			slot = (unsigned)__builtin_ctzll(empty);
+			slot = slot_for(layout, hashes[i], empty);
 		}
 		homes->slot[i] = (uint8_t)slot;
 		homes->taken |= 1ull << slot;

@@ -4,9 +4,9 @@
  *
  * Cost. A lookup has two cache misses in a row: for the last inner node and for the leaf. The
  * lines of each are requested together. For the leaf these are its line of fingerprints and
- * two lines of records. The engine stores a record as near as possible to a place that the
- * key's hash chooses. So it is nearly always in one of the two lines, which are known before
- * the fingerprints arrive.
+ * two lines of records, which the key's hash chooses. An insert takes the emptier of the two.
+ * So a record is nearly always in a line that is known before the fingerprints arrive. With
+ * one pair of neighbouring lines for a key, twice as many records would not fit there.
  *
  * Durability. A leaf is locked, in memory, from before the first store until after the last
  * fence. So no reader sees data that a crash could lose. The lock also checks that the leaf
