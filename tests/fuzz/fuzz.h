@@ -25,7 +25,7 @@ require(int is_true, const char *what)
 {
 	if (is_true)
 		return;
-	dprintf(STDERR_FILENO, "not so: %s (%s)\n", what, nb_error_text());
+	dprintf(STDERR_FILENO, "violated: %s (%s)\n", what, nb_error_text());
 	abort();
 }
 
@@ -34,7 +34,7 @@ static inline char *
 text_of(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
-	require(text != NULL, "memory");
+	require(text != NULL, "memory is available");
 	if (size > 0)
 		memcpy(text, data, size);
 	text[size] = '\0';
@@ -49,8 +49,8 @@ static inline int
 file_of(const void *data, size_t size, char path[static FUZZ_PATH])
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
-	require(fd >= 0, "a file in memory");
-	require(size == 0 || write(fd, data, size) == (ssize_t)size, "written to it");
+	require(fd >= 0, "a memory file can be created");
+	require(size == 0 || write(fd, data, size) == (ssize_t)size, "the file can be written");
 	snprintf(path, FUZZ_PATH, "/proc/self/fd/%d", fd);
 	return fd;
 }

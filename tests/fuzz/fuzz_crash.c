@@ -26,7 +26,8 @@ static void
 put_file(const char *path, const uint8_t *data, size_t size)
 {
 	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-	require(fd >= 0 && (size == 0 || write(fd, data, size) == (ssize_t)size), "a file");
+	require(fd >= 0 && (size == 0 || write(fd, data, size) == (ssize_t)size),
+		"the file can be written");
 	close(fd);
 }
 
@@ -36,14 +37,15 @@ read_head(void)
 	struct nb_crash_kept kept;
 	if (nb_crash_kept_read(&kept, directory) != NB_OK) {
 		require(strncmp(nb_error_text(), directory, strlen(directory)) == 0,
-			"the file is told");
+			"the error names the file");
 		return;
 	}
-	require(kept.driver != NULL, "there is a driver");
-	require(nb_durability_name(kept.durability) != NULL, "a level");
-	require(kept.how <= NB_CRASH_POWER && kept.file_system <= NB_CRASH_POSIX, "a way");
+	require(kept.driver != NULL, "the driver is set");
+	require(nb_durability_name(kept.durability) != NULL, "the level exists");
+	require(kept.how <= NB_CRASH_POWER && kept.file_system <= NB_CRASH_POSIX,
+		"the kind of crash exists");
 	for (size_t i = 0; i < kept.engine_option_count; i++)
-		require(kept.engine_options[i] != NULL, "an option is a text");
+		require(kept.engine_options[i] != NULL, "each option is set");
 	nb_crash_kept_clear(&kept);
 }
 
@@ -59,7 +61,7 @@ read_evidence(void)
 	const struct nb_engine engine = {.name = name};
 	const struct nb_crash_args args = {.size = sizeof(args), .engine = &engine};
 	struct crash_run run = {.args = &args, .again = directory};
-	require(crash_run_again(&run) == NB_ERR_USAGE, "it is of no such engine");
+	require(crash_run_again(&run) == NB_ERR_USAGE, "the unknown engine is rejected");
 }
 
 int

@@ -71,7 +71,7 @@ auto_durability_at(const char *path)
 static void
 never_called(void)
 {
-	require(0, "no database was opened");
+	require(0, "no verb of the table is called");
 }
 
 /* ---- the table ---- */
@@ -150,7 +150,7 @@ cut(const struct nb_engine *table)
 	size_t least = offsetof(struct nb_engine, size) + sizeof(table->size);
 	size_t size = table->size > least ? table->size : least;
 	void *copy = calloc(1, size);
-	require(copy != NULL, "memory");
+	require(copy != NULL, "memory is available");
 	memcpy(copy, table, size < sizeof(*table) ? size : sizeof(*table));
 	return copy;
 }
@@ -178,8 +178,9 @@ check_value(const struct nb_engine *engine, size_t index, const struct nb_option
 		(option->choices != NULL && strlen(option->choices) >= left))
 		return;
 	option_value_text(option, value, told + length, left);
-	require(nb_options_parse(&again, engine, &text, 1) == NB_OK, "what is told is read");
-	require(again[index].u64 == value->u64, "as the same");
+	require(nb_options_parse(&again, engine, &text, 1) == NB_OK,
+		"a printed value can be read");
+	require(again[index].u64 == value->u64, "the value read equals the printed one");
 	nb_options_delete(again, engine);
 }
 
@@ -189,12 +190,12 @@ configure(const struct nb_engine *engine)
 	struct nb_engine_ref ref = {.table = *engine, .path = "variant.so"};
 	struct nb_option_value *values;
 	if (nb_engine_configure(&values, &ref, typed, typed_count) != NB_OK) {
-		require(nb_error_text()[0] != '\0', "a failure has a text");
+		require(nb_error_text()[0] != '\0', "the failure has a text");
 		return;
 	}
 	bool is_another = variant_kind == 3 ||
 		(variant_kind == 2 && strcmp(engine->name, "another") != 0);
-	require(engine->variant == NULL || !is_another, "another table is refused");
+	require(engine->variant == NULL || !is_another, "another table is rejected");
 	for (size_t i = 0; ref.table.options[i].name != NULL; i++)
 		check_value(&ref.table, i, &values[i]);
 	nb_options_delete(values, &ref.table);
@@ -222,10 +223,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct nb_engine *plugin = cut(&table);
 	if (engine_import(&engine, plugin, "plugin.so") == NB_OK) {
 		uint32_t level = engine_auto_durability(&engine, "/");
-		require((engine.durabilities & NB_DUR_BIT(level)) != 0, "a level that it has");
+		require((engine.durabilities & NB_DUR_BIT(level)) != 0,
+			"the engine offers the level");
 		configure(&engine);
 	} else {
-		require(strncmp(nb_error_text(), "plugin.so: refused", 18) == 0, "it is told");
+		require(strncmp(nb_error_text(), "plugin.so: refused", 18) == 0,
+			"the error names the plugin");
 	}
 	free(plugin);
 	free(text);

@@ -63,8 +63,9 @@ pack(const uint8_t *payload, size_t size)
 	static uint8_t binary[OUTER + COMPRESSED_MAX];
 	uLongf compressed = COMPRESSED_MAX;
 	char *text = malloc(TEXT);
-	require(text != NULL, "memory");
-	require(compress2(binary + OUTER, &compressed, payload, size, 1) == Z_OK, "compressed");
+	require(text != NULL, "memory is available");
+	require(compress2(binary + OUTER, &compressed, payload, size, 1) == Z_OK,
+		"the payload can be compressed");
 	put(binary, 0x1c849314, 4);
 	put(binary + 4, compressed, 4);
 	to_base64(text, binary, OUTER + compressed);
@@ -79,7 +80,7 @@ make_text(unsigned what, const uint8_t *data, size_t size)
 	if (what == 1)
 		return pack(data, size);
 	uint8_t *payload = malloc(HEADER + size);
-	require(payload != NULL, "memory");
+	require(payload != NULL, "memory is available");
 	put_header(payload, size);
 	memcpy(payload + HEADER, data, size);
 	char *text = pack(payload, HEADER + size);
@@ -99,11 +100,11 @@ check_figures(const struct nb_histogram *histogram, size_t which)
 	double percent = 100.0 * (double)(which % STEPS) / STEPS;
 	uint64_t low = nb_histogram_percentile(histogram, percent);
 	uint64_t high = nb_histogram_percentile(histogram, percent + 100.0 / STEPS);
-	require(low <= high && high <= nb_histogram_max(histogram), "they ascend");
+	require(low <= high && high <= nb_histogram_max(histogram), "percentiles ascend");
 	uint64_t below = nb_histogram_count_below(histogram, which % BOUNDS);
 	uint64_t more = nb_histogram_count_below(histogram, which % BOUNDS + 1);
-	require(below <= more && more <= count, "no more than there are");
-	require(nb_histogram_mean(histogram) >= 0, "a mean");
+	require(below <= more && more <= count, "counts below a value ascend to the count");
+	require(nb_histogram_mean(histogram) >= 0, "the mean is not negative");
 }
 
 int
@@ -117,16 +118,18 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int rc = nb_histogram_decode(&histogram, text);
 	free(text);
 	if (rc != NB_OK) {
-		require(rc == NB_ERR_DATA && nb_error_text()[0] != '\0', "it is said why");
+		require(rc == NB_ERR_DATA && nb_error_text()[0] != '\0',
+			"the error has a reason");
 		return 0;
 	}
 	check_figures(histogram, size);
-	require(nb_histogram_encode(histogram, &text) == NB_OK, "it is written");
-	require(nb_histogram_decode(&again, text) == NB_OK, "and read");
+	require(nb_histogram_encode(histogram, &text) == NB_OK, "the histogram can be written");
+	require(nb_histogram_decode(&again, text) == NB_OK,
+		"the written histogram can be read");
 	require(memcmp(histogram->counts, again->counts, sizeof(again->counts)) == 0,
-		"the same counts");
-	require(nb_histogram_encode(again, &second) == NB_OK, "and written");
-	require(strcmp(text, second) == 0, "as the same");
+		"the counts are equal");
+	require(nb_histogram_encode(again, &second) == NB_OK, "the copy can be written");
+	require(strcmp(text, second) == 0, "both texts are equal");
 	nb_histogram_merge(again, histogram);
 	check_figures(again, size / 2);
 	nb_histogram_delete(histogram);

@@ -17,7 +17,7 @@ read_job(const void *data, size_t size)
 	int rc = nb_job_read(&job, path);
 	close(fd);
 	if (rc != NB_OK)
-		require(nb_error_text()[0] != '\0', "a failure has a text");
+		require(nb_error_text()[0] != '\0', "the failure has a text");
 	return rc == NB_OK ? job : NULL;
 }
 
@@ -28,10 +28,11 @@ check_round_trip(const struct nb_job *job)
 	if (nb_job_write(job, &text) != NB_OK)
 		return; /* a text that no line can contain */
 	struct nb_job *copy = read_job(text, strlen(text));
-	require(copy != NULL, "what was written is read");
-	require(nb_job_write(copy, &again) == NB_OK, "and written again");
-	require(strcmp(text, again) == 0, "as the same");
-	require((nb_job_check(job) == NB_OK) == (nb_job_check(copy) == NB_OK), "and as good");
+	require(copy != NULL, "a written job can be read");
+	require(nb_job_write(copy, &again) == NB_OK, "the copy can be written");
+	require(strcmp(text, again) == 0, "both files are equal");
+	require((nb_job_check(job) == NB_OK) == (nb_job_check(copy) == NB_OK),
+		"both jobs have the same verdict");
 	nb_job_delete(copy);
 	free(text);
 	free(again);
@@ -41,7 +42,7 @@ static void
 set_lines(char *text)
 {
 	struct nb_job *job;
-	require(nb_job_read(&job, NULL) == NB_OK, "a job of defaults");
+	require(nb_job_read(&job, NULL) == NB_OK, "the default job can be made");
 	for (char *line; (line = strsep(&text, "\n")) != NULL;)
 		(void)!nb_job_set(job, line);
 	(void)!nb_job_check(job);

@@ -29,7 +29,7 @@ static uint8_t *
 sorted(const uint8_t *keys, size_t count)
 {
 	uint8_t *copy = malloc(count * key_size + 1);
-	require(copy != NULL, "memory");
+	require(copy != NULL, "memory is available");
 	memcpy(copy, keys, count * key_size);
 	qsort(copy, count, key_size, by_bytes);
 	return copy;
@@ -51,13 +51,15 @@ survey(const uint8_t *bytes, const struct keys *keys)
 {
 	struct keys_facts facts;
 	require(keys_survey(keys, &facts, KEYS_EXACT, NULL, NULL) == NB_OK,
-		"they are looked at");
-	require(facts.duplicates == count_equals(bytes, keys->count), "as many are equal");
-	require(!facts.is_estimate, "so few are counted");
-	require(facts.hash == XXH3_64bits(bytes, keys->count * key_size), "the hash of all");
+		"the survey succeeds");
+	require(facts.duplicates == count_equals(bytes, keys->count),
+		"the number of duplicates is exact");
+	require(!facts.is_estimate, "few keys are not estimated");
+	require(facts.hash == XXH3_64bits(bytes, keys->count * key_size),
+		"the hash is of all keys");
 	struct nb_slice last = keys_get(keys, keys->count - 1);
 	require(memcmp(last.data, bytes + (keys->count - 1) * key_size, key_size) == 0,
-		"the last");
+		"the last key is correct");
 }
 
 static void
@@ -66,20 +68,21 @@ shuffle(const uint8_t *bytes, size_t size, size_t count)
 	char path[FUZZ_PATH];
 	uint8_t *after = malloc(size + 1);
 	int fd = open(place_of("keys", path), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
-	require(fd >= 0 && write(fd, bytes, size) == (ssize_t)size, "a file");
+	require(fd >= 0 && write(fd, bytes, size) == (ssize_t)size, "the file can be written");
 	close(fd);
 	/* small buckets, so that there are several */
 	require(keys_shuffle(path, key_size, count, size, 8 * key_size, NULL, NULL) == NB_OK,
-		"they are shuffled");
+		"the shuffle succeeds");
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	require(after != NULL && read(fd, after, size + 1) == (ssize_t)size, "as many bytes");
+	require(after != NULL && read(fd, after, size + 1) == (ssize_t)size,
+		"the file keeps its size");
 	close(fd);
 	unlink(path);
 	uint8_t *were = sorted(bytes, count), *are = sorted(after, count);
-	require(memcmp(were, are, count * key_size) == 0, "the same keys");
+	require(memcmp(were, are, count * key_size) == 0, "the file keeps its keys");
 	require(memcmp(after + count * key_size, bytes + count * key_size,
 			size - count * key_size) == 0,
-		"the same behind them");
+		"bytes after the keys stay");
 	free(were);
 	free(are);
 	free(after);
@@ -102,9 +105,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd = file_of(bytes, size, path);
 	int rc = keys_open(&keys, path, key_size, (uint64_t)wanted);
 	close(fd);
-	require((rc == NB_OK) == ((size_t)wanted <= there), "opened if there are so many");
+	require((rc == NB_OK) == ((size_t)wanted <= there),
+		"the file opens if it has enough keys");
 	if (rc != NB_OK) {
-		require(strstr(nb_error_text(), path) != NULL, "the file is told");
+		require(strstr(nb_error_text(), path) != NULL, "the error names the file");
 		return 0;
 	}
 	survey(bytes, &keys);

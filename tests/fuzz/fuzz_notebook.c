@@ -24,7 +24,8 @@ static void
 put_file(const char *path, const uint8_t *data, size_t size)
 {
 	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-	require(fd >= 0 && (size == 0 || write(fd, data, size) == (ssize_t)size), "a file");
+	require(fd >= 0 && (size == 0 || write(fd, data, size) == (ssize_t)size),
+		"the file can be written");
 	close(fd);
 }
 
@@ -33,7 +34,7 @@ is_file(const char *path, const uint8_t *data, size_t size)
 {
 	uint8_t *now = malloc(size + 1);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	require(now != NULL && fd >= 0, "the file");
+	require(now != NULL && fd >= 0, "the file can be read");
 	int is_same = read(fd, now, size + 1) == (ssize_t)size &&
 		(size == 0 || memcmp(now, data, size) == 0);
 	close(fd);
@@ -53,7 +54,8 @@ read_it(const char *path, int may_be_new)
 {
 	struct notebook notebook;
 	if (notebook_read(&notebook, path, may_be_new) != NB_OK) {
-		require(strncmp(nb_error_text(), path, strlen(path)) == 0, "the file is told");
+		require(strncmp(nb_error_text(), path, strlen(path)) == 0,
+			"the error names the file");
 		return SIZE_MAX;
 	}
 	size_t count = experiments(&notebook);
@@ -67,7 +69,7 @@ static void
 plot(const char *path)
 {
 	FILE *out = fopen("/dev/null", "we");
-	require(out != NULL, "/dev/null");
+	require(out != NULL, "/dev/null can be opened");
 	(void)!nb_notebook_write_plot(path, out);
 	fclose(out);
 }
@@ -81,15 +83,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (results == NULL)
 		require(results_parse(&results, result_text, sizeof(result_text) - 1,
 				"results") == NB_OK,
-			"results");
+			"the results can be read");
 	put_file(place_of("notebook", path), data, size);
 	plot(path);
 	size_t before = read_it(path, 1);
 	if (nb_results_append_notebook(results, path) == NB_OK) {
-		require(read_it(path, 0) == before + 1, "one experiment more");
+		require(read_it(path, 0) == before + 1, "one experiment was added");
 		plot(path);
 	} else {
-		require(is_file(path, data, size), "what is refused stays");
+		require(is_file(path, data, size), "a rejected file is unchanged");
 	}
 	unlink(path);
 	return 0;

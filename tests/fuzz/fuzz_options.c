@@ -31,7 +31,7 @@ listen(void)
 {
 	real_stderr = stderr;
 	stderr = open_memstream(&said, &said_size);
-	require(stderr != NULL, "memory");
+	require(stderr != NULL, "a memory stream can be opened");
 }
 
 /** The number of lines. Each must begin with "mininb: " and contain no control characters. */
@@ -43,11 +43,12 @@ lines_said(void)
 	stderr = real_stderr;
 	for (char *line = said, *end; *line != '\0'; line = end + 1, lines++) {
 		end = strchr(line, '\n');
-		require(end != NULL, "a line is ended");
+		require(end != NULL, "each line ends");
 		require(strncmp(line, "mininb: ", 8) == 0 && line + 8 < end,
-			"says who and what");
+			"each line begins with the program's name");
 		for (; line < end; line++)
-			require((unsigned char)*line >= ' ', "and nothing else");
+			require((unsigned char)*line >= ' ',
+				"a line has no control characters");
 	}
 	free(said);
 	return lines;
@@ -64,7 +65,8 @@ use_drivers(const struct options *options)
 		return;
 	one.driver = drivers.names[0];
 	drivers_choose_options(&one, drivers.numbers[0]);
-	require(one.engine_option_count <= options->engine_option_count, "no more");
+	require(one.engine_option_count <= options->engine_option_count,
+		"one engine has no more options than all");
 }
 
 static void
@@ -82,9 +84,11 @@ use_list(const struct options *options)
 {
 	struct options_list list = options_list(options);
 	for (size_t i = 0; i < list.count; i++)
-		require(list.names[i] != NULL && list.values[i] != NULL, "texts");
+		require(list.names[i] != NULL && list.values[i] != NULL,
+			"names and values are set");
 	char format[CHOICE_SIZE];
-	require(strlen(options_choice(options, "format", format)) < CHOICE_SIZE, "a choice");
+	require(strlen(options_choice(options, "format", format)) < CHOICE_SIZE,
+		"the choice is short");
 }
 
 static void
@@ -93,7 +97,7 @@ use_job(const struct options *options)
 	struct nb_job *job;
 	char *text;
 	if (job_options_read(&job, NULL, options) != NB_OK) {
-		require(nb_error_text()[0] != '\0', "a failure has a text");
+		require(nb_error_text()[0] != '\0', "the failure has a text");
 		return;
 	}
 	if (nb_job_write(job, &text) == NB_OK)
@@ -105,8 +109,8 @@ static void
 use(const struct options *options)
 {
 	require(options->operand_count == 0 || options->operand == options->operands[0],
-		"the first operand");
-	require(options->help <= HELP_ZSH, "a kind of help");
+		"operand is the first operand");
+	require(options->help <= HELP_ZSH, "the kind of help exists");
 	use_texts(options);
 	use_drivers(options);
 	if (options->action == NULL)
@@ -130,7 +134,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool is_good = options_parse(&options, count, words) == STATUS_DONE;
 	size_t lines = lines_said();
 	require(is_good ? lines <= 1 : lines == 1,
-		"one error if it is refused, else at most one warning");
+		"one error if rejected, otherwise at most one warning");
 	if (is_good) {
 		listen();
 		use(&options);

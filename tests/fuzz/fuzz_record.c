@@ -117,7 +117,7 @@ of_calls(const uint8_t *data, size_t size)
 	for (size_t i = 0; i + CALL <= size && i < CALLS_MAX * CALL; i += CALL)
 		make_call(log, data + i, &files);
 	fitting = malloc(log->used);
-	require(fitting != NULL, "memory");
+	require(fitting != NULL, "memory is available");
 	return memcpy(fitting, log, log->used);
 }
 
@@ -127,7 +127,7 @@ of_bytes(const uint8_t *data, size_t size, uint64_t *capacity)
 {
 	*capacity = size > sizeof(struct record_log) ? size : sizeof(struct record_log);
 	uint8_t *log = calloc(1, *capacity);
-	require(log != NULL, "memory");
+	require(log != NULL, "memory is available");
 	if (size > 0)
 		memcpy(log, data, size);
 	return (struct record_log *)log;
@@ -150,7 +150,7 @@ make_base(const char *name, off_t size)
 	char path[FUZZ_PATH + 8];
 	snprintf(path, sizeof(path), "%s/%s", base, name);
 	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-	require(fd >= 0 && pwrite(fd, "base", 4, size - 4) == 4, "a file");
+	require(fd >= 0 && pwrite(fd, "base", 4, size - 4) == 4, "the file can be written");
 	close(fd);
 }
 
@@ -176,7 +176,7 @@ check_names(const struct image_names *state)
 	for (size_t i = 0; i < state->count; i++)
 		for (size_t j = 0; j < i; j++)
 			require(strcmp(state->names[i].path, state->names[j].path) != 0,
-				"a name is of one file");
+				"each name has one file");
 }
 
 /** Whether all names of the state exist on disk. A name must exist if its directory exists. */
@@ -193,7 +193,7 @@ is_whole(const struct image_names *state)
 		is_all = false;
 		*strrchr(path, '/') = '\0';
 		require(lstat(path, &st) != 0 || !S_ISDIR(st.st_mode),
-			"what is in a directory is there with it");
+			"a missing name has a missing directory");
 	}
 	return is_all;
 }
@@ -206,16 +206,16 @@ check_state(struct image *image, const struct power_draw *draw, uint32_t file_sy
 	image_make(image, draw->done, &choice);
 	check_names(&image->names);
 	image_tell(image, text, sizeof(text));
-	require(text[0] != '\0', "it is told in words");
+	require(text[0] != '\0', "the state has a description");
 	if (image_write(image, place) == NB_OK) {
 		bool is_all = is_whole(&image->names);
 		image_make(image, draw->done, &choice);
 		image_tell(image, again, sizeof(again));
-		require(strcmp(text, again) == 0, "it is the same once more");
+		require(strcmp(text, again) == 0, "the same choice makes the same state");
 		int rc = image_differs(image, place, again, sizeof(again));
-		require(rc == (is_all ? 0 : 1), rc == 1 ? again : "it is compared");
+		require(rc == (is_all ? 0 : 1), rc == 1 ? again : "the comparison succeeds");
 	} else { /* a file too large, a name too long */
-		require(strstr(nb_error_text(), place) != NULL, "it is said where");
+		require(strstr(nb_error_text(), place) != NULL, "the error names the place");
 	}
 	tree_drop(place);
 }
@@ -223,7 +223,7 @@ check_state(struct image *image, const struct power_draw *draw, uint32_t file_sy
 static void
 check_beside(void)
 {
-	require(rmdir(top) == 0, "nothing is made beside a state");
+	require(rmdir(top) == 0, "a state makes no files outside its directory");
 	mkdir(top, 0700);
 }
 
@@ -236,12 +236,13 @@ read_recording(const struct record_log *log, uint8_t what, uint8_t lot)
 	uint32_t file_system = (what & IS_POSIX) != 0 ? NB_CRASH_POSIX : NB_CRASH_JOURNALLED;
 	rng_create(&rng, lot);
 	require(image_new(&image, log, (what & HAS_BASE) != 0 ? base : NULL) == NB_OK,
-		"it is read");
-	require(power_moments_create(&moments, image, log->is_coarse != 0) == NB_OK, "moments");
+		"an image can be made of the log");
+	require(power_moments_create(&moments, image, log->is_coarse != 0) == NB_OK,
+		"the moments can be listed");
 	for (uint64_t i = 0; i < STATES; i++) {
 		struct power_draw draw;
 		power_draw(&draw, &moments, i, STATES, lot % 4 != 0, &rng);
-		require(draw.done <= image_count(image), "a moment of it");
+		require(draw.done <= image_count(image), "the moment is in the log");
 		check_state(image, &draw, file_system);
 	}
 	power_moments_destroy(&moments);
@@ -263,12 +264,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct record_log *log = is_calls ? of_calls(data + 2, size - 2)
 					  : of_bytes(data + 2, size - 2, &limits.capacity);
 	int rc = record_check(log, &limits);
-	require(rc == NB_OK || !is_calls, "what was recorded is a recording");
+	require(rc == NB_OK || !is_calls, "a log of recorded calls is valid");
 	if (rc == NB_OK)
 		read_recording(log, data[0], data[1]);
 	else
 		require(rc == NB_ERR_DATA && strchr(nb_error_text(), '\n') == NULL,
-			"it is said why");
+			"the error has a reason of one line");
 	free(log);
 	return 0;
 }

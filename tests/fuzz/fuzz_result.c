@@ -18,9 +18,10 @@ written(const struct nb_results *results, const char *format, uint32_t flags)
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	require(out != NULL, "memory");
-	require(nb_results_write(results, format, out, flags) == NB_OK, "it is written");
-	require(fclose(out) == 0, "all of it");
+	require(out != NULL, "a memory stream can be opened");
+	require(nb_results_write(results, format, out, flags) == NB_OK,
+		"the results can be written");
+	require(fclose(out) == 0, "the whole text is written");
 	return text;
 }
 
@@ -38,7 +39,7 @@ compare(const struct nb_results *a, const struct nb_results *b, size_t which)
 		char *first = written(a, format->name, flags), *second;
 		if (strcmp(format->name, "json") == 0 || i++ == which / 2 % count) {
 			second = written(b, format->name, flags);
-			require(strcmp(first, second) == 0, "both tell the same");
+			require(strcmp(first, second) == 0, "both reports are equal");
 			free(second);
 		}
 		free(first);
@@ -51,12 +52,12 @@ merge(const struct nb_results *results, size_t which)
 {
 	struct nb_results *merged, *again;
 	if (nb_results_merge(&merged, results) != NB_OK) {
-		require(strchr(nb_error_text(), '\n') == NULL, "it is said why, in one line");
+		require(strchr(nb_error_text(), '\n') == NULL, "the error has one line");
 		return;
 	}
 	char *text = written(merged, "json", 0);
 	require(results_parse(&again, text, strlen(text), "merged") == NB_OK,
-		"it is read again");
+		"the merged result can be read");
 	compare(merged, again, which);
 	free(text);
 	nb_results_delete(merged);
@@ -71,16 +72,19 @@ write_files(const struct nb_results *results)
 		"-operations.csv", "-series.csv", "-latency.csv", "-counters.csv"};
 	char prefix[FUZZ_PATH], path[FUZZ_PATH + 32];
 	place_of("result", prefix);
-	require(nb_results_write_csv_files(results, prefix) == NB_OK, "tables are written");
+	require(nb_results_write_csv_files(results, prefix) == NB_OK,
+		"the tables can be written");
 	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
 		snprintf(path, sizeof(path), "%s%s", prefix, made[i]);
-		require(unlink(path) == 0, "all of them");
+		require(unlink(path) == 0, "each table exists");
 	}
 	if (nb_results_append_notebook(results, prefix) != NB_OK)
 		return; /* possibly no experiments */
-	require(nb_results_append_notebook(results, prefix) == NB_OK, "and once more");
+	require(nb_results_append_notebook(results, prefix) == NB_OK,
+		"the notebook accepts another experiment");
 	FILE *out = fopen("/dev/null", "we");
-	require(out != NULL && nb_notebook_write_plot(prefix, out) == NB_OK, "it is read");
+	require(out != NULL && nb_notebook_write_plot(prefix, out) == NB_OK,
+		"the notebook can be read");
 	fclose(out);
 	unlink(prefix);
 }
@@ -92,13 +96,13 @@ ask(const struct nb_results *results)
 	struct nb_command command;
 	nb_results_command(results, &command);
 	for (size_t i = 0; i < command.word_count; i++)
-		require(command.words[i] != NULL, "a word is a text");
+		require(command.words[i] != NULL, "each word is set");
 	for (size_t run = 0; run < nb_results_count(results); run++) {
 		struct nb_summary summary = {.size = sizeof(summary)};
 		nb_results_summarize(results, run, &summary);
 		for (size_t i = 0; nb_results_note(results, run, i) != NULL; i++)
 			require(nb_results_note_id(results, run, i) != NULL,
-				"a note has a name");
+				"each note has an id");
 	}
 }
 
@@ -117,18 +121,19 @@ compare_files(const struct nb_compare_input *inputs, size_t count, size_t which)
 	options.confidence = which % 3 == 0 ? 0 : 0.95;
 	options.force = 1;
 	if (nb_comparison_new(&comparison, inputs, count, &options) != NB_OK) {
-		require(nb_error_text()[0] != '\0', "a failure has a text");
+		require(nb_error_text()[0] != '\0', "the failure has a text");
 		return;
 	}
 	FILE *out = fopen("/dev/null", "we");
-	require(out != NULL, "/dev/null");
+	require(out != NULL, "/dev/null can be opened");
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
 		require(nb_comparison_write(comparison, formats[i], out, NB_TEXT_BARS) == NB_OK,
-			"a comparison is written");
+			"the comparison can be written");
 	nb_comparison_brief(comparison, brief, sizeof(brief));
 	(void)nb_comparison_is_tight(comparison, 0.05);
 	int rc = nb_comparison_gate(comparison, "throughput:3%,p99:5%", out);
-	require(count == 1 || rc == 0 || rc == NB_ERR_USAGE, "nothing got worse than itself");
+	require(count == 1 || rc == 0 || rc == NB_ERR_USAGE,
+		"a result is not worse than itself");
 	fclose(out);
 	nb_comparison_delete(comparison);
 }
@@ -138,13 +143,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct nb_results *results, *again;
 	if (results_parse(&results, (const char *)data, size, "a.json") != NB_OK) {
-		require(strncmp(nb_error_text(), "a.json: ", 8) == 0, "the file is told");
-		require(strchr(nb_error_text(), '\n') == NULL, "in one line");
+		require(strncmp(nb_error_text(), "a.json: ", 8) == 0,
+			"the error names the file");
+		require(strchr(nb_error_text(), '\n') == NULL, "the error has one line");
 		return 0;
 	}
 	char *text = written(results, "json", 0);
 	require(results_parse(&again, text, strlen(text), "again") == NB_OK,
-		"it is read again");
+		"the written result can be read");
 	compare(results, again, size);
 	merge(results, size);
 	ask(results);

@@ -39,11 +39,11 @@ stage_open(struct stage *stage)
 		.host = nb_engine_host(),
 		.path = "/",
 		.sessions = 1};
-	require(server->engine.open(&server->db, &args) == NB_OK, "opened");
+	require(server->engine.open(&server->db, &args) == NB_OK, "the engine opens");
 	window_create(&stage->thread.window, &server->engine, &server->gate, 0);
 	require(server->engine.session_open(&stage->thread.window.session, server->db, 0) ==
 			NB_OK,
-		"a session");
+		"a session opens");
 	stage->thread.server = server;
 	stage->conn.thread = &stage->thread;
 	stage->conn.fd = -1;
@@ -76,8 +76,8 @@ serve_piece(struct stage *stage, const uint8_t *data, size_t size)
 		used > 0 && in->size > 0 && !conn->is_ending && !conn->is_waiting;) {
 		used = conn->protocol == PROTOCOL_WIRE ? wire_serve(conn, in->data, in->size)
 						       : resp_serve(conn, in->data, in->size);
-		require(used <= in->size, "no more is used than is there");
-		require(stage->thread.window.count == 0, "all requests are done");
+		require(used <= in->size, "no more bytes are used than received");
+		require(stage->thread.window.count == 0, "no request is left");
 		in->size -= used;
 		memmove(in->data, in->data + used, in->size);
 		bytes_add(&stage->answers, stage->thread.out.data, stage->thread.out.size);
@@ -108,7 +108,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					(cut.answers.size == 0 ||
 						memcmp(cut.answers.data, whole.answers.data,
 							cut.answers.size) == 0),
-				"pieces are answered as the whole");
+				"pieces and the whole have the same answers");
 		stage_close(&cut);
 	}
 	stage_close(&whole);

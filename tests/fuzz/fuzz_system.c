@@ -81,7 +81,7 @@ make_link(const char *to, const char *name)
 	char path[PATH];
 	snprintf(path, sizeof(path), "%s%s", tree, name);
 	make_directories(path);
-	require(symlink(to, path) == 0 || access(path, F_OK) == 0, "a link");
+	require(symlink(to, path) == 0 || access(path, F_OK) == 0, "the link can be made");
 }
 
 static unsigned
@@ -89,7 +89,7 @@ first_cpu(void)
 {
 	cpu_set_t set;
 	unsigned cpu = 0;
-	require(sched_getaffinity(0, sizeof(set), &set) == 0, "where we may be");
+	require(sched_getaffinity(0, sizeof(set), &set) == 0, "the allowed CPUs can be read");
 	while (!CPU_ISSET(cpu, &set))
 		cpu++;
 	return cpu;
@@ -115,7 +115,7 @@ make_tree(void)
 		snprintf(path, sizeof(path), "%s%s", tree, names[i]);
 		make_directories(path);
 	}
-	require(stat(tree, &st) == 0, "the tree");
+	require(stat(tree, &st) == 0, "the directory exists");
 	snprintf(
 		name, sizeof(name), "/sys/dev/block/%u:%u", major(st.st_dev), minor(st.st_dev));
 	make_link("../../devices/disk/part", name);
@@ -131,7 +131,8 @@ put_part(size_t index, const char *from, size_t size)
 	char path[PATH];
 	snprintf(path, sizeof(path), "%s%s", tree, names[index]);
 	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-	require(fd >= 0 && (size == 0 || write(fd, from, size) == (ssize_t)size), "a file");
+	require(fd >= 0 && (size == 0 || write(fd, from, size) == (ssize_t)size),
+		"the file can be written");
 	close(fd);
 	is_there[index] = true;
 }
@@ -204,9 +205,10 @@ read_environment(void)
 	environment_read(&environment, tree, tree);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		const char *text = (const char *)&environment + texts[i].offset;
-		require(strnlen(text, texts[i].size) < texts[i].size, "a text ends");
+		require(strnlen(text, texts[i].size) < texts[i].size,
+			"each text ends in its buffer");
 		json_t *json = json_string(text);
-		require(json != NULL, "and is UTF-8");
+		require(json != NULL, "each text is UTF-8");
 		json_decref(json);
 	}
 }
@@ -228,7 +230,8 @@ read_probe(void)
 	system_look(&probe, &second);
 	grown = system_between(&first, &second);
 	for (int i = 0; i < SYSTEM_COUNTS; i++)
-		require(numbers(&grown)[i] <= numbers(&second)[i], "no more than there is");
+		require(numbers(&grown)[i] <= numbers(&second)[i],
+			"growth is not above the total");
 	system_add(&grown, &second);
 	system_levels(&probe, &levels, false);
 	for (int i = 0; i < FILES; i++) {

@@ -5,6 +5,6 @@
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	require(size < 2 || data[1] != 'X', "there is no X");
+	require(size < 2 || data[1] != 'X', "the input has no X");
 	return 0;
 }

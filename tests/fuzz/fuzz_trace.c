@@ -59,9 +59,9 @@ offer(const uint8_t *bytes, size_t size, int is_stream, char path[static FUZZ_PA
 	int ends[2];
 	if (!is_stream)
 		return file_of(bytes, size, path);
-	require(pipe(ends) == 0, "a pipe");
+	require(pipe(ends) == 0, "a pipe can be made");
 	size_t part = size < STREAM_MAX ? size : STREAM_MAX;
-	require(write(ends[1], bytes, part) == (ssize_t)part, "written to it");
+	require(write(ends[1], bytes, part) == (ssize_t)part, "the pipe can be written");
 	close(ends[1]);
 	snprintf(path, FUZZ_PATH, "/proc/self/fd/%d", ends[0]);
 	return ends[0];
@@ -90,25 +90,31 @@ compare(const struct nb_trace_options *from)
 	uint64_t done, total;
 	if (trace_reader_open(&reader, from) != NB_OK)
 		return 0;
-	require(trace_writer_open(&writer, &ours) == NB_OK, "a writer");
+	require(trace_writer_open(&writer, &ours) == NB_OK, "a trace can be created");
 	int rc, ops = 0;
 	while (ops < OPS_MAX && (rc = trace_reader_next(reader, &op)) == NB_OK) {
-		require(trace_writer_add(writer, &op) == NB_OK, "what is read can be written");
+		require(trace_writer_add(writer, &op) == NB_OK,
+			"an operation that was read can be written");
 		ops++;
 	}
-	require(trace_writer_finish(writer) == NB_OK, "finished");
+	require(trace_writer_finish(writer) == NB_OK, "the trace can be finished");
 	trace_reader_position(reader, &done, &total);
 	trace_reader_close(reader);
 	if (ops > 0 && total > 0) { /* not a stream */
-		require(trace_reader_open(&reader, from) == NB_OK, "opened again");
-		require(trace_reader_open(&again, &ours) == NB_OK, "ours is read");
+		require(trace_reader_open(&reader, from) == NB_OK,
+			"the input can be opened again");
+		require(trace_reader_open(&again, &ours) == NB_OK,
+			"the written trace can be opened");
 		for (int i = 0; i < ops; i++) {
 			/* a bad line is skipped again */
-			require(trace_reader_next(reader, &op) == NB_OK, "read again");
-			require(trace_reader_next(again, &other) == NB_OK, "as many");
-			require(is_same(&op, &other), "the same operation");
+			require(trace_reader_next(reader, &op) == NB_OK,
+				"the input can be read again");
+			require(trace_reader_next(again, &other) == NB_OK,
+				"the written trace is not shorter");
+			require(is_same(&op, &other), "both operations are equal");
 		}
-		require(trace_reader_next(again, &other) == NB_NOT_FOUND, "no more");
+		require(trace_reader_next(again, &other) == NB_NOT_FOUND,
+			"the written trace is not longer");
 		trace_reader_close(again);
 		trace_reader_close(reader);
 	}
@@ -123,10 +129,10 @@ count_ops(const struct nb_trace_options *options)
 	struct trace_op op;
 	uint64_t ops = 0;
 	int rc = trace_reader_open(&reader, options);
-	require(rc == NB_OK, "what was converted can be opened");
+	require(rc == NB_OK, "a converted trace can be opened");
 	while ((rc = trace_reader_next(reader, &op)) == NB_OK)
 		ops++;
-	require(rc == NB_NOT_FOUND, "and read to its end");
+	require(rc == NB_NOT_FOUND, "a converted trace can be read to its end");
 	trace_reader_close(reader);
 	return ops;
 }
@@ -143,13 +149,13 @@ convert(const struct nb_trace_options *from, uint32_t format)
 	to.flags &= ~NB_TRACE_SKIP_BAD;
 	to.bare_kind = NB_OP_READ;
 	if (nb_trace_convert(from, &to, &counts, NULL, NULL) != NB_OK) {
-		require(nb_error_text()[0] != '\0', "a failure has a text");
-		require(access(path, F_OK) != 0, "and nothing was written");
+		require(nb_error_text()[0] != '\0', "the failure has a text");
+		require(access(path, F_OK) != 0, "a failed conversion leaves no file");
 		return;
 	}
 	/* YCSB's log represents a read-modify-write as two operations */
 	uint64_t more = format == NB_TRACE_YCSB_LOG ? counts.rmws : 0;
-	require(count_ops(&to) == counts.ops + more, "as many operations");
+	require(count_ops(&to) == counts.ops + more, "the number of operations is unchanged");
 	unlink(path);
 }
 
@@ -161,7 +167,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	unsigned how = data[0];
 	uint8_t *bytes = malloc(size);
-	require(bytes != NULL, "memory");
+	require(bytes != NULL, "memory is available");
 	memcpy(bytes, data + 1, --size);
 	if (how & 0x80)
 		repair(bytes, size);

@@ -35,11 +35,12 @@ read_whole(const char *text, int (*parse)(uint64_t *out, const char *text), cons
 	char digits[40];
 	uint64_t number, again;
 	if (parse(&number, text) != NB_OK) {
-		require(nb_error_text()[0] != '\0', "a failure has a text");
+		require(nb_error_text()[0] != '\0', "the failure has a text");
 		return;
 	}
 	snprintf(digits, sizeof(digits), "%llu%s", (unsigned long long)number, unit);
-	require(parse(&again, digits) == NB_OK && again == number, "the same from its digits");
+	require(parse(&again, digits) == NB_OK && again == number,
+		"the digits of a number give the number");
 }
 
 static void
@@ -50,13 +51,14 @@ read_real(const char *text)
 	if (nb_parse_real(&number, text) != NB_OK)
 		return;
 	snprintf(digits, sizeof(digits), "%.17g", number);
-	require(nb_parse_real(&again, digits) == NB_OK && again == number, "the same again");
+	require(nb_parse_real(&again, digits) == NB_OK && again == number,
+		"the digits of a real number give the number");
 	units_format_count(digits, UNITS_SIZE, number);
-	require(strlen(digits) < UNITS_SIZE - 1, "it fits as a count");
+	require(strlen(digits) < UNITS_SIZE - 1, "a count fits its buffer");
 	units_format_bytes(digits, UNITS_SIZE, number);
-	require(strlen(digits) < UNITS_SIZE - 1, "it fits as bytes");
+	require(strlen(digits) < UNITS_SIZE - 1, "a size fits its buffer");
 	units_format_ns(digits, UNITS_SIZE, number);
-	require(strlen(digits) < UNITS_SIZE - 1, "it fits as a time");
+	require(strlen(digits) < UNITS_SIZE - 1, "a time fits its buffer");
 }
 
 /* ---- distributions ---- */
@@ -67,10 +69,10 @@ read_sizes(const char *text)
 	struct nb_sizes parsed;
 	struct sizes sizes;
 	if (nb_sizes_parse(&parsed, text) != NB_OK) {
-		require(nb_error_text()[0] != '\0', "a failure has a text");
+		require(nb_error_text()[0] != '\0', "the failure has a text");
 		return;
 	}
-	require(sizes_create(&sizes, &parsed) == NB_OK, "what is read can be used");
+	require(sizes_create(&sizes, &parsed) == NB_OK, "accepted sizes can be used");
 	uint64_t random = 1;
 	for (int i = 0; i < DRAWS; i++) {
 		uint64_t size = sizes_draw(&sizes, &random);
@@ -78,7 +80,7 @@ read_sizes(const char *text)
 	}
 	double mean = sizes_mean(&sizes);
 	require(mean >= 0.98 * (double)parsed.min && mean <= 1.02 * (double)parsed.max,
-		"so is the mean");
+		"the mean is within bounds");
 	sizes_destroy(&sizes);
 	nb_sizes_destroy(&parsed);
 }
@@ -103,19 +105,22 @@ read_rate(const char *text)
 {
 	struct nb_group group = {.size = sizeof(group), .threads = THREADS};
 	if (nb_rate_parse(&group.rate, &group.rate_count, text) != NB_OK) {
-		require(nb_error_text()[0] != '\0', "a failure has a text");
+		require(nb_error_text()[0] != '\0', "the failure has a text");
 		return;
 	}
-	require(group.rate_count > 0, "there is a step");
-	require(group.rate[group.rate_count - 1].duration_ns == UINT64_MAX, "one for ever");
+	require(group.rate_count > 0, "a rate has steps");
+	require(group.rate[group.rate_count - 1].duration_ns == UINT64_MAX,
+		"the last step has no end");
 	for (uint32_t kind = NB_ARRIVAL_FIXED; kind <= NB_ARRIVAL_POISSON; kind++) {
 		struct schedule schedule;
 		group.arrivals = kind;
-		require(schedule_create(&schedule, &group) == NB_OK, "it can be used");
+		require(schedule_create(&schedule, &group) == NB_OK,
+			"an accepted rate can be used");
 		double last = 0, rounding = 1e-6 * (double)group.rate_count;
 		for (uint64_t at = 1; at < UINT64_MAX / 4; at *= 8) {
 			double offered = schedule_offered(&schedule, at);
-			require(offered >= last - rounding, "more with time");
+			require(offered >= last - rounding,
+				"the offered operations do not decrease");
 			last = offered;
 		}
 		draw_arrivals(&schedule);
@@ -134,10 +139,11 @@ read_limits(const char *text)
 	if (nb_steady_parse(&steady, text) == NB_OK)
 		require(steady.window_ns > 0 && steady.slope > 0 && steady.slope <= 1 &&
 				steady.band > 0 && steady.band <= 1,
-			"a window and limits");
+			"window and limits are in range");
 	FILE *out = fopen("/dev/null", "we");
-	require(out != NULL, "/dev/null");
-	require(nb_comparison_gate(&nothing, text, out) == NB_ERR_USAGE, "nothing to compare");
+	require(out != NULL, "/dev/null can be opened");
+	require(nb_comparison_gate(&nothing, text, out) == NB_ERR_USAGE,
+		"an empty comparison is rejected");
 	fclose(out);
 }
 
@@ -150,8 +156,8 @@ read_cpus(const char *text)
 		require(text[0] >= '0' && text[0] <= '9', "a number begins with a digit");
 	if (job_value_check_cpus(text) != NB_OK)
 		return;
-	require(count > 0, "these can be counted");
-	require(sched_getaffinity(0, sizeof(all), &all) == 0, "where we may be");
+	require(count > 0, "accepted CPUs can be counted");
+	require(sched_getaffinity(0, sizeof(all), &all) == 0, "the allowed CPUs can be read");
 	if (run_pin_to(text, 1) == NB_OK) /* this machine may lack these CPUs */
 		sched_setaffinity(0, sizeof(all), &all);
 }

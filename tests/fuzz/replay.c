@@ -84,7 +84,7 @@ feed(const struct bytes *bytes)
 {
 	/* an allocation of the exact size, so that a sanitizer detects reads beyond its end */
 	uint8_t *data = malloc(bytes->size > 0 ? bytes->size : 1);
-	require(data != NULL, "memory");
+	require(data != NULL, "memory is available");
 	if (bytes->size > 0)
 		memcpy(data, bytes->data, bytes->size);
 	alarm(SECONDS_MAX);
