@@ -165,7 +165,7 @@ rig_metric(const struct nb_comparison *comparison, const char *name)
 	for (size_t m = 0; m < work->metric_count; m++)
 		if (strcmp(work->metrics[m].name, name) == 0)
 			return &work->metrics[m];
-	ck_abort_msg("there is no metric %s", name);
+	ck_abort_msg("no metric is named %s", name);
 	return NULL;
 }
 

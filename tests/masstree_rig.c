@@ -85,7 +85,7 @@ rig_number(const struct rig_format *format, struct nb_slice key, uint64_t count)
 		if (its.size == key.size && memcmp(its.data, key.data, key.size) == 0)
 			return number;
 	}
-	ck_abort_msg("%s: a key that nobody has put", format->name);
+	ck_abort_msg("%s: an unknown key", format->name);
 	return count;
 }
 

@@ -98,7 +98,7 @@ void
 rig_assert_told(const char *part)
 {
 	const char *text = nb_error_text();
-	ck_assert_msg(strstr(text, part) != NULL, "'%s' is not said in: %s", part, text);
+	ck_assert_msg(strstr(text, part) != NULL, "'%s' is not in: %s", part, text);
 	ck_assert_msg(strchr(text, '\n') == NULL, "more than one line: %s", text);
 }
 

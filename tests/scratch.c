@@ -81,7 +81,7 @@ file_is(const char *path, const void *data, size_t size)
 	size_t found_size;
 	uint8_t *found = file_get(path, &found_size);
 	ck_assert_uint_eq(found_size, size);
-	ck_assert_msg(memcmp(found, data, size) == 0, "%s: other bytes", path);
+	ck_assert_msg(memcmp(found, data, size) == 0, "%s: different content", path);
 	free(found);
 }
 

@@ -167,13 +167,13 @@ states_are(const struct seen *seen, const char *const *wanted)
 		size_t i = 0;
 		while (i < seen->count && strcmp(seen->states[i], wanted[count]) != 0)
 			i++;
-		ck_assert_msg(i < seen->count, "never seen: %s", wanted[count]);
+		ck_assert_msg(i < seen->count, "state never appears: %s", wanted[count]);
 	}
 	for (size_t i = 0; i < seen->count; i++) {
 		size_t w = 0;
 		while (w < count && strcmp(seen->states[i], wanted[w]) != 0)
 			w++;
-		ck_assert_msg(w < count, "seen: %s", seen->states[i]);
+		ck_assert_msg(w < count, "unexpected state: %s", seen->states[i]);
 	}
 }
 

@@ -105,7 +105,7 @@ key_that_was_overwritten(void)
 			crash_value_size(&chain.plan, 0, before) >= CRASH_VALUE_TELLS)
 			return key;
 	}
-	ck_abort_msg("there is no such key");
+	ck_abort_msg("the key does not exist");
 }
 
 static struct nb_slice

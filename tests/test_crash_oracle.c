@@ -158,7 +158,7 @@ told_key_of(uint64_t least, uint64_t below)
 			crash_write_op(world.has[i]) < below &&
 			crash_value_size(&world.plan, 0, world.has[i]) >= CRASH_VALUE_TELLS)
 			return i;
-	ck_abort_msg("no such key");
+	ck_abort_msg("the key does not exist");
 	return 0;
 }
 

@@ -36,7 +36,7 @@ static void
 assert_told(const char *fact)
 {
 	const char *text = nb_error_text();
-	ck_assert_msg(strstr(text, fact) != NULL, "'%s' is not said in: %s", fact, text);
+	ck_assert_msg(strstr(text, fact) != NULL, "'%s' is not in: %s", fact, text);
 	ck_assert_msg(strchr(text, '\n') == NULL, "more than one line: %s", text);
 }
 

@@ -71,7 +71,7 @@ find(const char *name)
 	const struct engine_site *found = NULL;
 	for (size_t i = 0; i < sites.count; i++)
 		if (strcmp(sites.items[i].name, name) == 0) {
-			ck_assert_msg(found == NULL, "%s stands twice", name);
+			ck_assert_msg(found == NULL, "%s is listed twice", name);
 			found = &sites.items[i];
 		}
 	return found;

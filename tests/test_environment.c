@@ -27,7 +27,8 @@ assert_form(const char *text, const char *pattern)
 {
 	regex_t form;
 	ck_assert_int_eq(regcomp(&form, pattern, REG_EXTENDED | REG_NOSUB), 0);
-	ck_assert_msg(regexec(&form, text, 0, NULL, 0) == 0, "'%s' is no %s", text, pattern);
+	ck_assert_msg(
+		regexec(&form, text, 0, NULL, 0) == 0, "'%s' does not match %s", text, pattern);
 	regfree(&form);
 }
 

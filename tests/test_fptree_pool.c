@@ -407,7 +407,7 @@ TEST(parts_of_a_pool_that_has_grown_are_on_huge_pages_on_tmpfs)
 	if (can_have_huge_pages())
 		ck_assert_uint_gt(huge_kib_of_parts(), 0);
 	else
-		printf("# not looked at: no huge pages to be had\n");
+		printf("# not tested: huge pages are not available\n");
 	closed(pool);
 }
 
@@ -486,7 +486,7 @@ TEST(unavailable_addresses_are_reported_with_the_option)
 {
 	const struct rlimit limit = {UINT64_C(4) << 30, UINT64_C(4) << 30};
 	if (strcmp(NB_ENGINE_BUILD, "sanitizer") == 0) {
-		printf("# skipped: a sanitizer needs addresses of its own\n");
+		printf("# skipped: a sanitizer reserves addresses\n");
 		return;
 	}
 	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);

@@ -38,7 +38,8 @@ static void
 at_meet(void)
 {
 	if (stop.is_inside) {
-		ck_assert_msg(++stop.inner_steps < STEPS_MAX, "it neither ends nor waits");
+		ck_assert_msg(
+			++stop.inner_steps < STEPS_MAX, "the operation neither ends nor waits");
 		return;
 	}
 	unsigned now = stop.steps++;
@@ -54,7 +55,7 @@ at_wait(void)
 {
 	if (stop.is_inside)
 		longjmp(stop.abandoned, 1);
-	ck_assert_msg(++stop.outer_waits < WAITS_MAX, "it waits for nobody");
+	ck_assert_msg(++stop.outer_waits < WAITS_MAX, "the operation waits without a reason");
 }
 
 /* Stop at step `first` of the next operation, and at each `step` steps from there on. */
@@ -405,7 +406,8 @@ look_at_pair(void)
 			continue;
 		}
 		bool is_new = pair_seen != pair_marks[which];
-		ck_assert_msg(!has_new || is_new, "%s: a list is seen in part", format->name);
+		ck_assert_msg(
+			!has_new || is_new, "%s: a part of a list is visible", format->name);
 		has_new = has_new || is_new;
 		answered++;
 	}
@@ -573,8 +575,7 @@ meets_at(unsigned at)
 	bool is_in = comes_in(outer, 'c', 'x');
 	stop.visit = NULL;
 	if (is_list)
-		ck_assert_msg(
-			!(is_in && has_come), "both lists have found the other side empty");
+		ck_assert_msg(!(is_in && has_come), "both lists found the other side empty");
 	else if (has_come)
 		ck_assert_msg(!is_in || sees_outer, "a put within a list is lost");
 	(void)comes_in(inner, 'x', 'c'); /* an abandoned list has left a placeholder */

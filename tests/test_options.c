@@ -138,8 +138,7 @@ TEST_EACH(wrong_text_is_reported_with_the_allowed_values, UNIT_COUNT(wrong))
 	const char *text = nb_error_text();
 	for (size_t i = 0; i < 4 && wrong[_i].facts[i] != NULL; i++)
 		ck_assert_msg(strstr(text, wrong[_i].facts[i]) != NULL,
-			"'%s': '%s' is not said in: %s", wrong[_i].text, wrong[_i].facts[i],
-			text);
+			"'%s': '%s' is not in: %s", wrong[_i].text, wrong[_i].facts[i], text);
 	ck_assert_msg(strchr(text, '\n') == NULL, "more than one line: %s", text);
 }
 

@@ -90,7 +90,8 @@ assert_block(const char *id, char *wanted)
 {
 	char *is = block(id);
 	ck_assert_ptr_nonnull(is);
-	ck_assert_msg(strcmp(is, wanted) == 0, "%s is not what the writer of JSON writes", id);
+	ck_assert_msg(
+		strcmp(is, wanted) == 0, "%s differs from the output of the JSON writer", id);
 	free(is);
 	free(wanted);
 }

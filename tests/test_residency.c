@@ -54,7 +54,8 @@ can_evict(void)
 	can = can && residency.is_known && residency.resident_bytes < BYTES / 20;
 	remove("db/probe");
 	if (!can)
-		puts("# skipped: " RESIDENCY_DIR " is on no file system that can be evicted");
+		puts("# skipped: " RESIDENCY_DIR
+		     " is not on a file system with evictable files");
 	return can;
 }
 
@@ -148,7 +149,7 @@ TEST(file_system_that_is_memory_cannot_be_cold)
 	uint32_t how = 7;
 	struct statfs fs;
 	if (statfs("/dev/shm", &fs) != 0 || fs.f_type != 0x01021994) {
-		puts("# skipped: /dev/shm is no tmpfs");
+		puts("# skipped: /dev/shm is not a tmpfs");
 		return;
 	}
 	begin();
@@ -206,7 +207,7 @@ TEST(looking_leaves_locks_of_an_open_database_alone)
 TEST(foreign_files_are_counted_but_not_named)
 {
 	if (geteuid() != 0) {
-		puts("# skipped: only root can be somebody else");
+		puts("# skipped: only root can change its user");
 		return;
 	}
 	begin();

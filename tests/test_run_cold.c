@@ -191,7 +191,7 @@ TEST(run_that_cannot_be_cold_is_refused_before_the_open)
 	struct nb_engine engine = filing();
 	struct statfs fs;
 	if (statfs("/dev/shm", &fs) != 0 || fs.f_type != 0x01021994) {
-		puts("# skipped: /dev/shm is no tmpfs");
+		puts("# skipped: /dev/shm is not a tmpfs");
 		return;
 	}
 	begin(NB_VERB_PUT);

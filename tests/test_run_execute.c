@@ -356,7 +356,7 @@ static uint64_t
 grown(const char *name)
 {
 	const struct counter *it = counters_find(&rig.run->measured.counters, name);
-	ck_assert_msg(it != NULL, "there is no %s", name);
+	ck_assert_msg(it != NULL, "%s is missing", name);
 	return it->value;
 }
 

@@ -391,7 +391,7 @@ phase_ns(const char *name)
 		if (strcmp(it->phases[i].name, name) == 0)
 			return it->phases[i].ns;
 	}
-	ck_abort_msg("%s is not told", name);
+	ck_abort_msg("%s is not reported", name);
 }
 
 TEST(every_phase_has_its_time)
@@ -473,7 +473,7 @@ static const struct counter *
 grown(const char *name)
 {
 	const struct counter *it = counters_find(&measured()->counters, name);
-	ck_assert_msg(it != NULL, "there is no %s", name);
+	ck_assert_msg(it != NULL, "%s is missing", name);
 	return it;
 }
 

@@ -261,7 +261,7 @@ TEST(counts_of_the_machine_only_grow)
 	look();
 	const uint64_t *was = &before.known + 1, *is = &after.known + 1;
 	for (int i = 0; i < SYSTEM_COUNTS; i++)
-		ck_assert_msg(is[i] >= was[i], "count %d went back", i);
+		ck_assert_msg(is[i] >= was[i], "count %d decreased", i);
 	ck_assert_uint_ne(after.known & SYSTEM_MACHINE, 0);
 	ck_assert_uint_ge(grown.busy_ns, 10000000);
 	end();

@@ -36,7 +36,7 @@ unit_setup(void)
 void
 unit_teardown(void)
 {
-	ck_assert_msg(rmdir(scratch) == 0, "the suite left something in %s", scratch);
+	ck_assert_msg(rmdir(scratch) == 0, "the suite left files in %s", scratch);
 	nb_engine_unload(memory_ref);
 }
 
@@ -56,7 +56,7 @@ index_of(const char *promise)
 	size_t at = 0;
 	while (at < nb_check_count() && strcmp(nb_check_name(at), promise) != 0)
 		at++;
-	ck_assert_msg(at < nb_check_count(), "there is no promise %s", promise);
+	ck_assert_msg(at < nb_check_count(), "no promise is named %s", promise);
 	return at;
 }
 
@@ -87,7 +87,7 @@ TEST_EACH(each_defect_is_found, broken_count())
 	struct seen seen;
 	const struct defect *defect = broken_defect((size_t)_i);
 	check_one(&seen, broken_engine(memory, defect), defect->promise);
-	ck_assert_msg(seen.outcome == NB_CHECK_BROKEN, "%s: %s was not seen to be broken (%s)",
+	ck_assert_msg(seen.outcome == NB_CHECK_BROKEN, "%s: %s is not reported as broken (%s)",
 		defect->name, defect->promise, seen.text);
 	ck_assert_msg(seen.text[0] != '\0', "%s: no text", defect->name);
 }
@@ -448,8 +448,8 @@ TEST(end_of_the_process_breaks_the_promise)
 		ck_assert_int_eq(
 			nb_check_apart(&args, index_of("put_is_found"), see, &seen), NB_OK);
 		ck_assert_int_eq(seen.outcome, NB_CHECK_BROKEN);
-		ck_assert_msg(strstr(seen.text, ends[i].told) != NULL,
-			"'%s' is not said in: %s", ends[i].told, seen.text);
+		ck_assert_msg(strstr(seen.text, ends[i].told) != NULL, "'%s' is not in: %s",
+			ends[i].told, seen.text);
 	}
 } /* and teardown checks that the scratch directory is empty */
 

@@ -167,7 +167,7 @@ settings_parse(struct settings *settings, int argc, char **argv)
 		else if (c == 'q')
 			settings->is_quiet = true;
 		else
-			return usage("no such option");
+			return usage("unknown option");
 		if (c == 'i' && !settings->has_place)
 			return usage(
 				"--image must be SEGMENT.EVENT.K, as in the report of a failure");
@@ -194,7 +194,7 @@ main(int argc, char **argv)
 	if (rc != 0)
 		return rc;
 	if (access("/dev/shm", W_OK) != 0) {
-		puts("skipped: a pool on tmpfs is needed, and there is no /dev/shm");
+		puts("skipped: the test needs a pool on tmpfs, and /dev/shm is missing");
 		return 77;
 	}
 	struct tally *sum = mmap(
