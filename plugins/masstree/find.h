@@ -137,12 +137,25 @@ leaf_find(struct leaf *leaf, unsigned slots, uint64_t order, uint64_t slice, uns
 	return -1;
 }
 
+/** Whether all slices of a locked leaf are less than this one. */
+static inline bool
+leaf_ends_before(struct leaf *leaf, uint64_t slice)
+{
+	unsigned count = order_count(leaf->order);
+
+	return count > 0 &&
+		slice_is_less(*leaf_slice(leaf, order_slot(leaf->order, count - 1)), slice);
+}
+
 /** The rank that the key has or would have in a locked leaf. */
 static inline unsigned
-leaf_rank(struct leaf *leaf, uint64_t order, uint64_t slice, unsigned klen)
+leaf_rank(struct leaf *leaf, uint64_t slice, unsigned klen)
 {
+	uint64_t order = leaf->order;
 	unsigned count = order_count(order), rank = 0;
 
+	if (leaf_ends_before(leaf, slice))
+		return count;
 	for (unsigned i = 0; i < count; i++) {
 		unsigned slot = order_slot(order, i);
 		uint64_t its = *leaf_slice(leaf, slot);

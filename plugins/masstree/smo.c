@@ -208,9 +208,7 @@ split_at(const struct path *path, const struct entry *entries, unsigned count, u
 {
 	unsigned at = (count + 1) / 2;
 
-	if (path->is_last && rank == count - 1)
-		at = count - 1;
-	else if (path->is_first && rank == 0)
+	if (path->is_first && rank == 0)
 		at = 1;
 	for (unsigned off = 0;; off++) { /* the nearest place between two slices */
 		if (at + off < count && entries[at + off - 1].slice != entries[at + off].slice)
@@ -331,21 +329,43 @@ split_unlock(struct path *path, const struct split *split)
 	version_unlock_changed(&path->leaf->version, path->version);
 }
 
+/*
+ * The right leaf becomes the path's leaf, so the next key in order needs no descent. Only if
+ * the parent had room: a parent that was split is not in the path any more.
+ */
+static void
+path_move_right(struct path *path, const struct split *split, uint64_t version, uint64_t low)
+{
+	if (split->top < 0 || split->top != (int)path->depth - 1)
+		return;
+	path->steps[split->top].index++;
+	path->steps[split->top].version += NODE_STEP;
+	path->leaf = split->right;
+	path->version = version;
+	path->low = low;
+	path->is_first = false;
+}
+
 static int
 split(struct mt_session *session, struct path *path, const struct entry *entry, unsigned rank,
 	struct nb_slice value)
 {
-	struct entry entries[LEAF_SLOTS_MAX + 1];
-	unsigned count = entries_with(path, entry, rank, entries);
-	unsigned at = split_at(path, entries, count, rank);
+	struct entry entries[LEAF_SLOTS_MAX + 1] = {*entry};
+	unsigned count = order_count(path->leaf->order) + 1, at = count - 1, first = 0;
 	struct split split = {.top = (int)path->depth - 1};
+	bool is_append = path->is_last && leaf_ends_before(path->leaf, entry->slice);
+
+	if (!is_append) {
+		entries_with(path, entry, rank, entries);
+		first = at = split_at(path, entries, count, rank);
+	}
 
 	while (split.top >= 0 && version_count(path->steps[split.top].version) == INNER_KEYS)
 		split.top--;
 	if (!lock_levels(path, split.top))
 		return give_up(path, NB_CONFLICT);
 	bool has_memory = split_new(
-		session, path, &split, right_lines(path, count - at), &entries[at], count - at);
+		session, path, &split, right_lines(path, count - at), &entries[first], count - at);
 	int rc = has_memory ? mt_record(session, MT_PUT, path->whole, value)
 			    : mt_no_memory(session, "a leaf");
 	if (rc != NB_OK) {
@@ -360,8 +380,11 @@ split(struct mt_session *session, struct path *path, const struct entry *entry, 
 		version_begin_change(version, read);
 	}
 	split_leaf(session, path, entry, rank, at);
-	split_link(session, path, &split, entries[at].slice);
+	split_link(session, path, &split, entries[first].slice);
+	uint64_t version = split.right->version;
 	split_unlock(path, &split);
+	if (is_append)
+		path_move_right(path, &split, version, entry->slice);
 	count_one(&session->counts.leaf_splits);
 	return NB_OK;
 }

@@ -331,6 +331,8 @@ descend_and_lock(struct mt_session *session, struct path *path, struct nb_slice 
 		session->path_epoch = 0;
 		count_one(&session->counts.restarts);
 	}
+	if (leaf_ends_before(path->leaf, path->key.slice))
+		return -1;
 	return leaf_find(path->leaf, leaf_slots(path->version), path->leaf->order,
 		path->key.slice, path->key.klen);
 }
@@ -434,7 +436,7 @@ add_key(struct mt_session *session, struct path *path, struct nb_slice value)
 
 	if (!mt_entry_make(session, &path->key, value, &entry))
 		return unlock(path, mt_no_memory(session, "a record"));
-	unsigned rank = leaf_rank(leaf, leaf->order, entry.slice, entry.klen);
+	unsigned rank = leaf_rank(leaf, entry.slice, entry.klen);
 	if (order_count(leaf->order) == leaf_slots(path->version)) {
 		rc = mt_make_room(session, path, &entry, rank, value);
 	} else {
