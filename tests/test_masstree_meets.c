@@ -376,6 +376,54 @@ TEST_EACH(writes_are_all_there_whatever_is_written_at_any_moment_of_them, FORMAT
 	end();
 }
 
+/* --- writes in order --- */
+
+/* A put after the last key. Returns the number of its steps. */
+static unsigned
+append(uint64_t number)
+{
+	uint8_t room[RIG_KEY_MAX];
+
+	stop_at(NULL, 0, 1);
+	ck_assert_int_eq(
+		mt_put(outer, format->key(room, number), slice_of("12345678", 8)), NB_OK);
+	return stop.steps;
+}
+
+TEST(a_put_in_order_descends_only_after_a_split_of_the_parent)
+{
+	enum { PUTS = 500 };
+	unsigned most = 0, least = UINT32_MAX; /* steps without a descent, and with one */
+	bool had_descent = false;
+	struct mt_stats before, after;
+
+	begin(0);
+	append(KEYS);
+	mt_stats(tree, &before);
+	for (uint64_t number = KEYS + 1; number < KEYS + PUTS; number++, before = after) {
+		unsigned steps = append(number);
+
+		mt_stats(tree, &after);
+		if (after.leaf_splits > before.leaf_splits) {
+			had_descent = after.inner_splits > before.inner_splits;
+			continue;
+		}
+		if (had_descent && steps < least)
+			least = steps;
+		if (!had_descent && steps > most)
+			most = steps;
+		had_descent = false;
+	}
+	ck_assert_uint_ne(most, 0);
+	ck_assert_uint_lt(most, least);
+	stop_at(NULL, 0, 1);
+	rig_at_meet = rig_at_wait = NULL;
+	rig_check(tree, KEYS / STABLE + PUTS);
+	mt_session_close(inner);
+	mt_session_close(outer);
+	mt_close(tree);
+}
+
 /* --- lists --- */
 
 /* For each of two keys that a list writes, the mark of its value; 0: the key does not exist. */

@@ -36,7 +36,7 @@ slice_is_less(uint64_t a, uint64_t b)
 #endif
 }
 
-#if FIND_WIDE == 4
+#if FIND_WIDE
 _Static_assert(INNER_KEYS % 4 == 3, "the keys and one child are whole vectors");
 
 /**
@@ -147,15 +147,39 @@ leaf_ends_before(struct leaf *leaf, uint64_t slice)
 		slice_is_less(*leaf_slice(leaf, order_slot(leaf->order, count - 1)), slice);
 }
 
+#if FIND_WIDE
+/** Bit i: slot i has a smaller slice or the same; free slots count, too. */
+static inline unsigned
+leaf_up_to(const struct leaf *leaf, unsigned slots, uint64_t slice)
+{
+	unsigned above = 0;
+
+	for (unsigned i = 0; i < slots; i += 4) /* the last load may include values */
+		above |= four_above(&leaf->words[i], slice) << i;
+	return ~above & ((1u << slots) - 1);
+}
+#endif
+
 /** The rank that the key has or would have in a locked leaf. */
 static inline unsigned
-leaf_rank(struct leaf *leaf, uint64_t slice, unsigned klen)
+leaf_rank(struct leaf *leaf, unsigned slots, uint64_t slice, unsigned klen)
 {
 	uint64_t order = leaf->order;
 	unsigned count = order_count(order), rank = 0;
 
 	if (leaf_ends_before(leaf, slice))
 		return count;
+#if FIND_WIDE
+	unsigned up_to = leaf_up_to(leaf, slots, slice);
+
+	for (unsigned i = count; i < slots; i++)
+		up_to &= ~(1u << order_slot(order, i));
+	rank = (unsigned)__builtin_popcount(up_to);
+	/* Of the same slice, longer keys come later. */
+	while (rank > 0 && *leaf_slice(leaf, order_slot(order, rank - 1)) == slice &&
+		nibble(leaf->klens, order_slot(order, rank - 1)) >= klen)
+		rank--;
+#else
 	for (unsigned i = 0; i < count; i++) {
 		unsigned slot = order_slot(order, i);
 		uint64_t its = *leaf_slice(leaf, slot);
@@ -163,6 +187,7 @@ leaf_rank(struct leaf *leaf, uint64_t slice, unsigned klen)
 		rank += slice_is_less(its, slice) ||
 			(its == slice && nibble(leaf->klens, slot) < klen);
 	}
+#endif
 	return rank;
 }
 

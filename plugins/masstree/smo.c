@@ -364,8 +364,8 @@ split(struct mt_session *session, struct path *path, const struct entry *entry, 
 		split.top--;
 	if (!lock_levels(path, split.top))
 		return give_up(path, NB_CONFLICT);
-	bool has_memory = split_new(
-		session, path, &split, right_lines(path, count - at), &entries[first], count - at);
+	bool has_memory = split_new(session, path, &split, right_lines(path, count - at),
+		&entries[first], count - at);
 	int rc = has_memory ? mt_record(session, MT_PUT, path->whole, value)
 			    : mt_no_memory(session, "a leaf");
 	if (rc != NB_OK) {

@@ -436,7 +436,7 @@ add_key(struct mt_session *session, struct path *path, struct nb_slice value)
 
 	if (!mt_entry_make(session, &path->key, value, &entry))
 		return unlock(path, mt_no_memory(session, "a record"));
-	unsigned rank = leaf_rank(leaf, entry.slice, entry.klen);
+	unsigned rank = leaf_rank(leaf, leaf_slots(path->version), entry.slice, entry.klen);
 	if (order_count(leaf->order) == leaf_slots(path->version)) {
 		rc = mt_make_room(session, path, &entry, rank, value);
 	} else {
