@@ -99,7 +99,7 @@ struct option_row {
 	enum option_words words;
 	bool is_for_all; /* all actions use it */
 	bool decides;    /* it affects the measurement or the verdict */
-	bool is_output;  /* it names a file that the action writes (replace.h) */
+	bool is_output;  /* it names a file that the action writes */
 	size_t offset;   /* offset of the field in struct options, unless `into` is set */
 	void *into;      /* the field of an action's own option */
 	/*

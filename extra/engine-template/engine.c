@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The plugin of example for mininb. It works as it stands; now make it yours.
+ * The mininb plugin for example. It works unchanged. Replace it by your engine
+ * step by step.
  *
- * Part 1 stands in for the library of an engine: an ordered map in memory, so
- * that part 2 has something to call. It goes, and your engine's header comes in
- * its place. Part 2 is the plugin, nearly all of it calls to the engine. Each
- * place where something has to be decided begins with the word YOURS.
+ * Part 1 replaces the library of an engine: an ordered map in memory, which part
+ * 2 calls. Remove it and include your engine's header. Part 2 is the plugin, and
+ * mostly calls the engine. The word YOURS marks each place with a decision.
  *
  * <mininb/engine.h> describes each verb, and `mininb check` tests the verbs.
  * Keep it passing while you replace one verb after another.
@@ -22,14 +22,14 @@ enum { LEVELS = 20 };
 
 /* A skip list (W. Pugh, CACM 33(6), 1990): each level holds a share of the one below. */
 struct example_node {
-	char *bytes; /* the key's, then the value's */
+	char *bytes; /* key, then value */
 	size_t key_size, value_size;
-	struct example_node *next[]; /* on each level that the node is on */
+	struct example_node *next[]; /* one for each level of the node */
 };
 
 struct example_store {
 	struct example_node *head; /* before every key, on all levels */
-	uint64_t random;           /* of the nodes' heights; never 0 */
+	uint64_t random;           /* state for random heights of nodes; never 0 */
 	uint64_t fanout;
 };
 
@@ -41,7 +41,7 @@ is_below(const struct example_node *node, const void *key, size_t size)
 	return order < 0 || (order == 0 && node->key_size < size);
 }
 
-/* The first node that is not below the key; before[]: the last below it, on each level. */
+/* Return the first node not below the key; before[]: the last node below it on each level. */
 static struct example_node *
 example_store_seek(const struct example_store *store, const void *key, size_t size,
 	struct example_node **before)
@@ -91,7 +91,7 @@ example_store_close(struct example_store *store)
 	free(store);
 }
 
-/* NULL: out of memory. */
+/* Returns NULL if memory is exhausted. */
 static struct example_store *
 example_store_open(uint64_t fanout)
 {
@@ -108,7 +108,7 @@ example_store_open(uint64_t fanout)
 	return NULL;
 }
 
-/* False: out of memory, and nothing has changed. */
+/* Returns false, without a change, if memory is exhausted. */
 static bool
 example_store_put(struct example_store *store, const void *key, size_t key_size,
 	const void *value, size_t value_size)
@@ -120,7 +120,7 @@ example_store_put(struct example_store *store, const void *key, size_t key_size,
 	if (bytes == NULL)
 		return false;
 	memcpy(bytes, key, key_size);
-	if (value_size != 0) /* then it may have no address */
+	if (value_size != 0) /* an empty value may have a NULL address */
 		memcpy(bytes + key_size, value, value_size);
 	if (!example_node_has(node, key, key_size)) {
 		size_t height = random_height(store);
@@ -141,7 +141,7 @@ example_store_put(struct example_store *store, const void *key, size_t key_size,
 	return true;
 }
 
-/* False: the key is not there. */
+/* Returns false if the key does not exist. */
 static bool
 example_store_remove(struct example_store *store, const void *key, size_t size)
 {
@@ -159,19 +159,19 @@ example_store_remove(struct example_store *store, const void *key, size_t size)
 
 /* ======== Part 2: the plugin. ======== */
 
-/* YOURS: what a database needs while it is open. */
+/* YOURS: the state of an open database. */
 struct nb_db {
 	const struct nb_host *host;
 	struct example_store *store;
 };
 
-/* YOURS: what each worker needs for itself: cursors, transactions, buffers. */
+/* YOURS: the state of each worker: cursors, transactions, buffers. */
 struct nb_session {
 	struct nb_db *db;
-	const struct example_node *next; /* of a scan */
+	const struct example_node *next; /* next node of a scan */
 };
 
-/* YOURS: the version of the library that is loaded, not of the header. */
+/* YOURS: the version of the loaded library, not of the header. */
 static const char *
 version(void)
 {
@@ -179,8 +179,9 @@ version(void)
 }
 
 /*
- * YOURS: what people tune, with the engine's own defaults and the range that it
- * takes. Not durability, cache, sizes, sessions: those are common to all engines.
+ * YOURS: options for tuning, with the engine's own defaults and valid ranges.
+ * Durability, cache, sizes and sessions are common to all engines, so they are
+ * not options.
  */
 enum { FANOUT };
 static const struct nb_option options[] = {
@@ -189,13 +190,13 @@ static const struct nb_option options[] = {
 	NB_OPTION_END,
 };
 
-/* YOURS: what is in the directory args->path; here nothing is. */
+/* YOURS: open or create the database in the directory args->path, unused here. */
 static int
 db_open(struct nb_db **out, const struct nb_open_args *args)
 {
 	const struct nb_host *host = args->host;
 
-	/* A level that cannot be had is refused, never approximated. */
+	/* Refuse a level that the engine does not offer; never approximate it. */
 	if (args->durability != NB_DUR_NONE)
 		return host->fail(NB_UNSUPPORTED, "all is in memory: its durability is none");
 	if ((args->flags & NB_OPEN_CREATE) == 0)
@@ -212,7 +213,7 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 	*out = db;
 	return NB_OK;
 
-free_db: /* if open fails there is nothing to close */
+free_db: /* mininb does not call close after a failed open */
 	free(db);
 	return host->fail(NB_FAIL, "example_store_open: out of memory");
 }
@@ -225,7 +226,7 @@ db_close(struct nb_db *db)
 	return NB_OK;
 }
 
-/* On the worker's own thread. */
+/* The worker's own thread calls this. */
 static int
 session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 {
@@ -247,8 +248,8 @@ session_close(struct nb_session *session)
 }
 
 /*
- * YOURS: lend the engine's own memory if the engine can lend it, else a copy in
- * a buffer of the session. A verb `release` ends the loan, if it needs an end.
+ * YOURS: lend the engine's own memory if possible, otherwise a copy in a buffer
+ * of the session. If a loan must be ended, add the verb `release`.
  */
 static int
 get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
@@ -262,7 +263,7 @@ get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 	return NB_OK;
 }
 
-/* YOURS: a failure is the engine's call and the engine's own text. */
+/* YOURS: a failure text contains the failed call and the engine's own text. */
 static int
 put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
@@ -281,8 +282,8 @@ del(struct nb_session *session, struct nb_slice key)
 }
 
 /*
- * YOURS: scans are optional, and so is every verb from `insert` on in the table:
- * one that the engine cannot do in its own right stays NULL.
+ * YOURS: scans and all verbs from `insert` on in the table are optional. A verb
+ * that the engine itself cannot execute stays NULL.
  */
 static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
@@ -318,9 +319,9 @@ scan_close(struct nb_session *session)
 }
 
 /*
- * YOURS: the exact truth. caps: NB_CAP_PERSISTENT, NB_CAP_CONCURRENT and so on,
- * only if they hold. durabilities: the levels that the engine honours. Sizes: the
- * longest key and value; 0: no limit.
+ * YOURS: the exact properties of the engine. caps: NB_CAP_PERSISTENT,
+ * NB_CAP_CONCURRENT and others, only if they hold. durabilities: the levels that
+ * the engine guarantees. Sizes: the longest key and value; 0: no limit.
  */
 static const struct nb_engine engine = {
 	.abi = NB_ENGINE_ABI,

@@ -14,8 +14,8 @@
  *
  * An abandoned run makes no more engine calls, because a thread is still inside one. The other
  * threads have LEFT_NS to end their operations, because they may wait for something that the
- * first one holds. Then the workers' counts are read (worker_take_over()). The memory of the
- * run is never freed, because the thread may return at any time.
+ * first one holds. Then the workers' counts are read (job_worker_take_over()). The memory of
+ * the run is never freed, because the thread may return at any time.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define REMOTE_FABRIC_H
 /**
  * Byte streams over libfabric, for both ends of a connection: the server's threads
- * (lib/serve/transport_fabric.c) and a client's stream (stream_fabric.c).
+ * (lib/serve/transport_ofi.c) and a client's stream (stream_fabric.c).
  *
  * A connection is an endpoint of type FI_EP_MSG, and its messages are pieces of the stream.
  * The provider (tcp, verbs, ...) is the first one that libfabric offers; $FI_PROVIDER
