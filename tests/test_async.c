@@ -121,7 +121,7 @@ TEST(answers_are_correct_at_any_depth_in_any_order)
 	}
 }
 
-TEST(slots_are_filled_again_as_soon_as_there_is_room)
+TEST(slots_are_refilled_as_soon_as_they_are_free)
 {
 	struct job_worker *worker = begin("read = 1\ncount = 6400");
 	toy.reaped_most = 1;
@@ -142,7 +142,7 @@ TEST(next_requests_are_gathered_before_the_wait)
 	ck_assert_uint_eq(worker->async->tail - worker->async->head, DEPTH);
 }
 
-TEST(a_server_is_given_a_part_of_the_depth_at_once)
+TEST(server_gets_a_part_of_the_depth_at_once)
 {
 	for (int is_remote = 0; is_remote < 2; is_remote++) {
 		toy.is_remote = is_remote != 0;
@@ -156,7 +156,7 @@ TEST(a_server_is_given_a_part_of_the_depth_at_once)
 	toy.is_remote = false;
 }
 
-TEST(bytes_are_gathered_before_they_are_handed_over)
+TEST(bytes_are_gathered_before_their_submission)
 {
 	/* each put has 8 bytes of key and 100 of value: three of them are 324 */
 	struct job_worker *worker = begin("update = 1\nbatch-bytes = 300");
@@ -197,7 +197,7 @@ TEST(a_warm_up_does_not_count)
 	ck_assert_uint_eq(nb_histogram_count(worker->counts[NB_OP_READ].service), 40);
 }
 
-TEST(with_a_rate_response_is_from_the_due_moment)
+TEST(with_a_rate_response_time_starts_at_the_due_time)
 {
 	struct job_worker *worker = begin("read = 1\nrate = 100k");
 	toy_go(&with);
@@ -251,7 +251,7 @@ TEST(littles_law_holds_between_depth_times_and_rate)
 	ck_assert_uint_ge(measured->wall_ns, 80 / 8 * 2 * MS);
 }
 
-TEST(under_a_rate_response_is_from_due_and_service_from_submit_to_reap)
+TEST(response_time_starts_when_due_and_service_time_at_submit)
 {
 	/*
 	 * Four requests in flight of 5 ms each give 800/s, but 8000/s are due. Completion k
@@ -440,7 +440,7 @@ TEST(request_that_always_conflicts_fails)
 
 /* ---- failures and the end ---- */
 
-TEST(a_request_that_fails_gives_its_own_text)
+TEST(failed_request_has_its_own_text)
 {
 	struct job_worker *worker = begin("update = 1");
 	toy_break(TOY_FAIL, TOY_PUT, 100, 1);
@@ -498,7 +498,7 @@ TEST(request_that_never_completes_ends_the_run)
 	ck_assert_uint_eq(worker->counted, 63);
 }
 
-TEST(a_process_that_was_stopped_loses_no_request)
+TEST(stopped_process_loses_no_request)
 {
 	struct job_worker *worker = begin("read = 1\ncount = 64");
 	with.part->plan.timeout_ticks = clock_ticks(&rig.run->clock, 200000000);

@@ -263,7 +263,7 @@ set_written(int fd, const struct timespec *at)
 	ck_assert_int_eq(futimens(fd, times), 0);
 }
 
-TEST(a_signature_holds_until_something_is_written)
+TEST(signature_is_valid_until_a_write)
 {
 	scratch_fresh("signature");
 	struct atomic_file atomic;
@@ -304,7 +304,7 @@ TEST(path_that_is_not_a_regular_file_is_refused_and_stays)
 }
 
 /* Rejected before the work, not when the file is moved into place. */
-TEST(a_name_that_no_file_can_have_is_refused_at_once)
+TEST(impossible_file_name_is_refused_at_once)
 {
 	scratch_fresh("no_name");
 	check_refused("missing/f", 1, "No such file or directory");

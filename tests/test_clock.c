@@ -190,7 +190,7 @@ check_stamps_rise(uint32_t kind)
 	ck_assert_uint_gt(last, first);
 }
 
-TEST(stamps_never_go_back)
+TEST(stamps_never_decrease)
 {
 	check_stamps_rise(NB_CLOCK_MONOTONIC);
 	if (is_tsc_trusted())
@@ -284,7 +284,7 @@ ignore(int number)
 {
 }
 
-TEST(signals_do_not_cut_the_calibration_short)
+TEST(signals_do_not_shorten_the_calibration)
 {
 	if (!is_tsc_trusted())
 		return;

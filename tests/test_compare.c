@@ -84,7 +84,7 @@ TEST(base_of_vs_is_its_first_contestant_in_any_order_of_runs)
 	free(text);
 }
 
-TEST(files_of_the_same_contestants_are_compared_contestant_by_contestant)
+TEST(files_with_the_same_contestants_are_compared_for_each_contestant)
 {
 	begin();
 	add_versus(first);
@@ -217,7 +217,7 @@ TEST(machine_load_is_only_a_note_for_engines_of_one_file_and_none_for_vs)
 	ck_assert_uint_eq(comparison->warnings.count, 0);
 }
 
-TEST(files_with_the_same_engines_are_compared_engine_by_engine)
+TEST(files_with_the_same_engines_are_compared_for_each_engine)
 {
 	begin();
 	rig_add(first, "one", 1000, 5000);

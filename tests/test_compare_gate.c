@@ -80,7 +80,7 @@ TEST(one_limit_of_several_is_enough_to_fail)
 	rig_assert_has(lines, "ok: get one p99");
 }
 
-TEST(single_runs_are_judged_by_the_figure_alone)
+TEST(single_runs_are_judged_by_the_ratio_alone)
 {
 	ck_assert_int_eq(gate(1, 1, 1.2, "p99:5%"), 1);
 	rig_assert_has(lines, "one run on a side");

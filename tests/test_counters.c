@@ -141,7 +141,7 @@ TEST(unreadable_counters_are_omitted)
 	counters_destroy(&all);
 }
 
-TEST(growth_is_a_difference_and_a_level_the_last)
+TEST(growth_is_a_difference_and_a_gauge_is_its_last_value)
 {
 	struct counters sum = {0};
 	tell("grew", "times", NB_STAT_COUNTER, 100);

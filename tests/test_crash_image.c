@@ -268,7 +268,7 @@ TEST(journal_keeps_names_in_their_order)
 		NAMES("a=- b=-", "a= b=-", "a=- b=", "a= b="));
 }
 
-TEST(posix_name_needs_a_sync_of_its_directory)
+TEST(posix_name_needs_a_sync_of_its_directory_to_be_durable)
 {
 	put((struct record_entry){.kind = RECORD_MKDIR}, "d", NULL, NULL);
 	sync_names("");
@@ -287,7 +287,7 @@ TEST(posix_name_needs_a_sync_of_its_directory)
  * Only a commit of the journal makes names of other files durable. A sync of a file with
  * nothing in the journal does not commit it.
  */
-TEST(sync_of_an_overwrite_brings_no_other_name)
+TEST(sync_of_an_overwrite_makes_no_other_name_durable)
 {
 	create(1, "a");
 	fill(1, 0, PAGE, 'x');
@@ -365,7 +365,7 @@ TEST(head_or_end_of_the_pending_writes_of_a_file_is_lost)
 			"a=x100y8092.4196 b=b3", "a=x100y3996 b=b3", "a=x100y3996.8292 b=b3"));
 }
 
-TEST(names_come_without_data_and_data_without_names)
+TEST(names_may_be_durable_without_data_and_data_without_names)
 {
 	create(1, "log");
 	fill(1, 0, 3, 'x');
@@ -608,7 +608,7 @@ TEST(link_survives_without_the_first_name)
 }
 
 /* The database directory itself, recreated or renamed, is where states are written. */
-TEST(top_has_no_name)
+TEST(top_directory_has_no_name)
 {
 	scratch_fresh("top");
 	put((struct record_entry){.kind = RECORD_MKDIR}, "", NULL, NULL);
@@ -651,7 +651,7 @@ TEST(base_file_exists_until_it_is_changed)
 	image_delete(image);
 }
 
-TEST(choice_and_moment_give_the_same_state_again)
+TEST(choice_and_moment_determine_the_state)
 {
 	struct image *image;
 	char text[2][256], first[2][100];

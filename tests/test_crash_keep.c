@@ -148,7 +148,7 @@ TEST(values_before_the_round_are_read_back)
 	free(path);
 }
 
-TEST(same_round_is_kept_beside_the_first)
+TEST(repeated_round_is_kept_under_another_name)
 {
 	char *first, *second;
 	ck_assert_int_eq(mkdir("other", 0700), 0);
@@ -272,7 +272,7 @@ static const char *const no_bools[DAMAGES] = {NULL, "null", "1", "\"true\""};
 static const char *const no_lists[DAMAGES] = {NULL, "null", "{}", "\"\"", "[7]"};
 static const char *const no_objects[DAMAGES] = {NULL, "null", "{}", "[]", "7"};
 
-TEST(each_member_that_was_changed_is_refused)
+TEST(each_changed_member_is_refused)
 {
 	static const struct {
 		const char *place, *const *damages;

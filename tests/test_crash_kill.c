@@ -273,7 +273,7 @@ TEST(engine_that_fails_before_a_crash_is_not_a_finding)
 	ck_assert_uint_eq(tally.crashes, 0);
 }
 
-TEST(engine_that_ends_the_process_well_has_not_done_its_writes)
+TEST(engine_that_exits_with_status_0_has_not_finished_its_writes)
 {
 	static const char wanted[] = "the engine ended the process with status 0";
 	load("leaves");
@@ -283,7 +283,7 @@ TEST(engine_that_ends_the_process_well_has_not_done_its_writes)
 	ck_assert_ptr_nonnull(strstr(rc == NB_FAIL ? nb_error_text() : told.text, wanted));
 }
 
-TEST(writer_that_hangs_is_not_killed_and_forgotten)
+TEST(hanging_writer_is_reported)
 {
 	load("blocks");
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 30);
@@ -295,7 +295,7 @@ TEST(writer_that_hangs_is_not_killed_and_forgotten)
 	ck_assert_msg(strstr(text, "it hangs: no end after 0.1 s") != NULL, "%s", text);
 }
 
-TEST(every_wrong_has_a_name)
+TEST(every_kind_of_finding_has_a_name)
 {
 	for (uint32_t i = 0; i < NB_CRASH_WRONGS; i++)
 		ck_assert_ptr_nonnull(nb_crash_wrong_name(i));

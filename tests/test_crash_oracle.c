@@ -321,7 +321,7 @@ TEST(missing_older_data_is_lost)
 	finds(CRASH_PROMISE_NOTHING, 0);
 }
 
-TEST(older_value_that_was_overwritten_is_lost)
+TEST(overwritten_older_value_is_lost)
 {
 	for (uint64_t end = 20; end < 60; end++) {
 		bool is_delete = true;
@@ -401,7 +401,7 @@ split(bool is_atomic, bool has_returned, uint32_t kind)
 	see(op.writes[0].key);
 }
 
-TEST(atomic_batch_in_part_is_split)
+TEST(partial_atomic_batch_is_split)
 {
 	split(true, false, CRASH_BATCH);
 	finds(CRASH_PROMISE_ALL, BIT(SPLIT_BATCH));
@@ -413,7 +413,7 @@ TEST(atomic_batch_in_part_is_split)
 	finds(CRASH_PROMISE_NOTHING, BIT(SPLIT_BATCH));
 }
 
-TEST(other_batch_in_flight_may_be_there_in_part)
+TEST(non_atomic_batch_in_flight_may_be_partial)
 {
 	split(false, false, CRASH_BATCH);
 	finds(CRASH_PROMISE_ALL, 0);
@@ -441,7 +441,7 @@ find_put(uint64_t from, const struct crash_op *but, struct crash_op *op)
 	}
 }
 
-TEST(other_batch_that_is_the_last_may_be_there_in_part)
+TEST(last_non_atomic_batch_may_be_partial)
 {
 	struct crash_op batch, op;
 	split(false, true, CRASH_BATCH);
@@ -457,7 +457,7 @@ TEST(other_batch_that_is_the_last_may_be_there_in_part)
 	finds(CRASH_PROMISE_ORDER, BIT(REORDERED));
 }
 
-TEST(transaction_in_part_is_split)
+TEST(partial_transaction_is_split)
 {
 	has_more = true;
 	for (uint32_t kind = CRASH_EXECUTE; kind <= CRASH_COMMIT; kind++) {

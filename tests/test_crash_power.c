@@ -147,20 +147,20 @@ TEST(rename_before_a_sync_is_detected)
 }
 
 /* If moments and losses were drawn uniformly, one state in 200 would show it. */
-TEST(log_without_checksums_is_found_at_each_seed)
+TEST(log_without_checksums_is_detected_with_each_seed)
 {
 	for (uint64_t seed = 1; seed <= seeds(); seed++)
 		ck_assert_msg(broken_by_default("sums", seed, 2) > 0, "seed %d", (int)seed);
 }
 
 /* Three moments of some thousand show it. */
-TEST(log_cut_before_its_snapshot_is_durable_is_found_at_each_seed)
+TEST(log_cut_before_a_durable_snapshot_is_detected_with_each_seed)
 {
 	for (uint64_t seed = 1; seed <= seeds(); seed++)
 		ck_assert_msg(broken_by_default("order", seed, 2) > 0, "seed %d", (int)seed);
 }
 
-TEST(log_with_checksums_and_durable_snapshots_passes_at_each_seed)
+TEST(log_with_checksums_and_durable_snapshots_passes_with_each_seed)
 {
 	for (uint64_t seed = 1; seed <= seeds(); seed++)
 		ck_assert_msg(broken_by_default("none", seed, 2) == 0, "seed %d: %s, %s",

@@ -446,7 +446,7 @@ TEST(each_simulated_start_of_the_machine_has_a_boot_id)
 	ck_assert_str_eq(again, real);
 }
 
-TEST(others_are_not_recorded)
+TEST(writes_elsewhere_are_not_recorded)
 {
 	run_recorded(write_elsewhere);
 	ck_assert_uint_eq(tape->count, 2); /* the creation of a, and the point */
@@ -463,7 +463,7 @@ advance(void)
 	MUST(write(made("a", 0), "x", 1));
 }
 
-TEST(entries_know_how_far_the_writer_was)
+TEST(entries_store_the_progress_of_the_writer)
 {
 	run_recorded(advance);
 	const struct record_entry *entry = record_next(record_first(tape));

@@ -53,7 +53,7 @@ TEST(operation_follows_from_its_number)
 	ck_assert_uint_gt(same_keys, 50);
 }
 
-TEST(batches_only_where_there_are_some)
+TEST(batches_appear_only_if_the_engine_has_them)
 {
 	struct crash_plan plan = plan_of(7, 0, 0, false);
 	struct crash_op op;
@@ -64,7 +64,7 @@ TEST(batches_only_where_there_are_some)
 	}
 }
 
-TEST(transactions_and_counters_only_where_there_are_some)
+TEST(transactions_and_counters_appear_only_if_the_engine_has_them)
 {
 	struct crash_plan plan = plan_of(7, 0, 0, true);
 	uint32_t kinds[CRASH_ABORT + 1] = {0}, adds = 0;
@@ -134,7 +134,7 @@ TEST(value_identifies_its_write)
 	ck_assert_uint_gt(longs, 150);
 }
 
-TEST(any_other_byte_is_seen)
+TEST(any_changed_byte_is_detected)
 {
 	static unsigned char value[CRASH_VALUE_MAX], next[CRASH_VALUE_MAX];
 	struct crash_plan plan = plan_of(7, 0, 0, true);

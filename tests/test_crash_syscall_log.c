@@ -131,7 +131,7 @@ TEST(reference_to_a_missing_entry_is_refused)
 	is_refused("entry 2 of 3: it syncs later entries");
 }
 
-TEST(path_that_leads_out_is_refused)
+TEST(path_outside_the_directory_is_refused)
 {
 	static const char *const paths[] = {
 		"/", "/a", "..", "../a", "d/..", "d/./a", ".", "d//a", "d/"};
@@ -149,7 +149,7 @@ TEST(path_that_leads_out_is_refused)
 	ck_assert_int_eq(checked(), NB_OK);
 }
 
-TEST(moment_that_was_not_is_refused)
+TEST(moment_with_impossible_counts_is_refused)
 {
 	begin();
 	entries[WRITTEN]->moment.acked[1] = start[1] + OPS;

@@ -29,7 +29,7 @@ check_number(uint64_t n)
 		check_width(n, width);
 }
 
-TEST(numbers_around_powers_are_as_printf_has_them)
+TEST(numbers_around_powers_match_printf)
 {
 	for (uint64_t power = 1; power != UINT64_C(10000000000000000000); power *= 10) {
 		check_number(power - 1);

@@ -141,7 +141,7 @@ TEST(zipfian_is_exact_for_any_exponent)
 		}
 }
 
-TEST(an_exponent_off_by_2_percent_would_be_found)
+TEST(test_detects_an_exponent_off_by_2_percent)
 {
 	static const uint64_t counts[] = {50, 1000000};
 	for (size_t t = 1; t < THETAS - 1; t += UNIT_STEP)
@@ -247,7 +247,7 @@ TEST(uniform_is_even)
 	}
 }
 
-TEST(uniform_has_no_bias_where_a_product_would)
+TEST(uniform_lacks_the_bias_of_a_product)
 {
 	/* (x * n) >> 64 would draw each third number twice as often: see test_rng.c */
 	struct dist dist = make(NB_DIST_UNIFORM, 0, UINT64_C(3) << 62);
@@ -274,7 +274,7 @@ TEST(latest_is_zipfian_from_the_end)
 	ck_assert_double_lt(zipf_misfit(&dist, 0.99, MANY), 1);
 }
 
-TEST(sequential_goes_round)
+TEST(sequential_wraps)
 {
 	struct dist dist = make(NB_DIST_SEQUENTIAL, 0, 10);
 	for (uint64_t i = 0; i < 35; i++) {

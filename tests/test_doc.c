@@ -75,7 +75,7 @@ TEST(cells_that_a_row_lacks_are_empty)
 		"name  size  help\na        1  x\nb           \nc        3  y\nd           \nend\n");
 }
 
-TEST(a_view_has_its_columns_only)
+TEST(view_has_only_its_columns)
 {
 	static const struct doc_column views[] = {
 		{"both", DOC_LEFT, 0}, {"one", DOC_RIGHT, 1}, {"two", DOC_LEFT, 2}};
@@ -153,7 +153,7 @@ TEST(code_has_more_backquotes_around_it_than_in_it)
 		"held `p99<1ms`: 5\\*\n");
 }
 
-TEST(a_line_is_clean_in_text_and_escaped_in_markdown)
+TEST(line_is_printable_in_text_and_escaped_in_markdown)
 {
 	for (uint32_t rendering = DOC_TEXT; rendering <= DOC_MARKDOWN; rendering++) {
 		doc_line(&doc, "Engine", "%s", "/x\033[2J/\177caf\303\251\302\233.so\n");

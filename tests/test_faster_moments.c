@@ -312,7 +312,7 @@ TEST_EACH(write_after_a_seal_follows_all_sealed_records, 2)
 }
 
 /* At `commit`, a flush without a sync is not enough. */
-TEST(wait_at_commit_is_for_a_sync)
+TEST(write_at_commit_waits_for_a_sync)
 {
 	const uint64_t number = 1;
 	const struct key key = key_of(&number, sizeof(number));
@@ -709,7 +709,7 @@ TEST_EACH(operation_with_the_old_table_sees_puts_into_the_new_one, 4)
 	end();
 }
 
-TEST(bucket_that_another_session_splits_is_waited_for)
+TEST(operation_waits_for_a_bucket_that_another_session_splits)
 {
 	struct actor splitter = {GET, .key = 1}, reader = splitter;
 
@@ -777,7 +777,7 @@ TEST(growth_begins_with_a_populated_table)
 	end();
 }
 
-TEST(bucket_is_split_when_its_tentative_entry_is_decided)
+TEST(bucket_is_split_after_its_tentative_entry_is_resolved)
 {
 	struct actor writer = {PUT, .key = 9000, .number = 5};
 

@@ -197,7 +197,7 @@ TEST(torn_end_of_an_open_log_is_dropped)
 }
 
 /* Pages after the checkpoint may contain changes without earlier ones: they are dropped. */
-TEST(killed_process_at_none_is_recovered_up_to_its_last_checkpoint)
+TEST(killed_process_at_none_recovers_its_last_checkpoint)
 {
 	uint64_t number;
 
@@ -349,7 +349,7 @@ TEST(limit_of_the_log_is_reported_and_gets_continue)
 }
 
 /* Compaction drops old values and keeps the newest ones, in this open and the next. */
-TEST(log_that_has_reached_its_limit_is_compacted)
+TEST(log_at_its_limit_is_compacted)
 {
 	enum { KEYS = 300, ROUNDS = 40 };
 	const struct rig how = {.names = {"log_limit"}, .values = {128 << 10}};
@@ -454,7 +454,7 @@ number_of(const struct nb_completion *done)
  * While a request waits for a read, requests of other keys are answered. Requests of the same key
  * keep their order.
  */
-TEST(request_that_waits_for_storage_stops_only_its_own_key)
+TEST(request_waiting_for_storage_blocks_only_its_key)
 {
 	static const uint64_t old = 1, fresh = MANY, value = 5;
 	struct nb_completion done[8];

@@ -64,12 +64,12 @@ expect_held(int number)
 }
 
 /* Sanitizers have no handler for SIGABRT. */
-TEST(a_thread_that_aborts_is_held_and_found)
+TEST(aborting_thread_is_held_and_reported)
 {
 	expect_held(SIGABRT);
 }
 
-TEST(a_thread_that_calls_exit_is_held_and_found)
+TEST(exiting_thread_is_held_and_reported)
 {
 	expect_held(FAULT_EXIT);
 }

@@ -189,7 +189,7 @@ TEST(each_operation_is_taken_once_and_in_order_for_each_key)
 	toy_destroy(&rig);
 }
 
-TEST(other_operations_have_another_digest)
+TEST(different_operations_have_different_digests)
 {
 	uint64_t digests[2];
 	set_up("read = 1\n");
@@ -244,7 +244,7 @@ TEST(with_a_schedule_operations_are_due_in_the_order_of_the_trace)
 	toy_destroy(&rig);
 }
 
-TEST(a_reader_is_ahead_by_a_ring_at_most)
+TEST(reader_is_at_most_one_ring_ahead)
 {
 	pthread_t reader;
 	set_up("read = 1\n");

@@ -426,7 +426,7 @@ TEST(second_mark_is_refused)
 	end();
 }
 
-TEST(offset_where_no_such_object_begins_is_refused)
+TEST(offset_that_is_not_the_start_of_an_object_is_refused)
 {
 	begin(SMALL);
 	uint64_t leaf = heap_leaf_new(cache), blob = heap_blob_new(cache, 40),

@@ -295,7 +295,7 @@ TEST(moved_pool_can_grow)
 
 /* --- in use --- */
 
-TEST(pool_in_use_by_another_process_is_refused_until_that_dies)
+TEST(pool_is_refused_while_another_process_uses_it)
 {
 	int status, ready[2];
 	char byte;
@@ -666,7 +666,7 @@ end_nobody(void)
 		ck_assert_int_eq(seteuid(0), 0);
 }
 
-TEST(pool_that_may_not_be_written_is_refused)
+TEST(unwritable_pool_is_refused)
 {
 	make(".", 0);
 	ck_assert_int_eq(chmod("parts/000000.pmem", 0444), 0);
@@ -675,7 +675,7 @@ TEST(pool_that_may_not_be_written_is_refused)
 	end_nobody();
 }
 
-TEST(directory_that_may_not_be_written_is_named)
+TEST(unwritable_directory_is_named)
 {
 	ck_assert_int_eq(mkdir("closed", 0555), 0);
 	begin_nobody();
@@ -743,7 +743,7 @@ TEST(other_durabilities_are_refused)
 }
 
 /* The test only selects worse instructions than the best, so the processor has them all. */
-TEST(instructions_can_be_switched_off_as_for_libpmem)
+TEST(instructions_can_be_disabled_like_those_of_libpmem)
 {
 	if (!on_tmpfs())
 		return;

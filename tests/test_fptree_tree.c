@@ -245,7 +245,7 @@ TEST_EACH(home_lines_are_two_lines_of_the_leaf, 13)
 	ck_assert_uint_eq(seconds, firsts);
 }
 
-TEST(words_up_to_counts_as_a_walk_does)
+TEST(words_up_to_counts_like_a_walk)
 {
 	uint64_t state = rig_seed(7), words_of_node[64] __attribute__((aligned(64)));
 

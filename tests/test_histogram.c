@@ -150,7 +150,7 @@ TEST(counts_below_bounds_are_exact_for_any_values)
 	nb_histogram_delete(histogram);
 }
 
-TEST(beyond_an_hour_counts_as_an_hour_but_maximum_and_sum_are_exact)
+TEST(values_beyond_an_hour_count_as_an_hour_with_exact_maximum_and_sum)
 {
 	static const uint64_t longer[] = {UINT64_C(3600000000001), UINT64_C(1) << 42,
 		UINT64_C(1) << 43, UINT64_C(1) << 63, UINT64_MAX};
@@ -255,7 +255,7 @@ TEST(minimum_maximum_sum_and_mean_are_exact)
 	nb_histogram_delete(histogram);
 }
 
-TEST(sum_stops_at_its_end_and_the_mean_stays_right)
+TEST(sum_saturates_and_the_mean_stays_exact)
 {
 	struct nb_histogram *histogram = new_histogram();
 	uint64_t half = UINT64_C(1) << 63;

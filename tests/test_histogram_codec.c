@@ -141,7 +141,7 @@ assert_round_trip(const struct nb_histogram *histogram)
 	nb_histogram_delete(copy);
 }
 
-TEST(decode_of_encode_counts_the_same)
+TEST(decoding_an_encoded_histogram_keeps_the_counts)
 {
 	struct nb_histogram *histogram = new_histogram();
 	assert_round_trip(histogram);
@@ -222,7 +222,7 @@ TEST(both_forms_of_one_empty_bucket_are_read)
 	}
 }
 
-TEST(anothers_values_beyond_an_hour_count_as_an_hour)
+TEST(foreign_values_beyond_an_hour_count_as_an_hour)
 {
 	/* PyPI, HdrHistogram(1, 10^15, 3): 5 once, 9 * 10^14 three times */
 	struct nb_histogram *histogram = decoded(
@@ -364,7 +364,7 @@ TEST(invalid_base64_is_refused)
 	assert_refused("HIST", "not a histogram: the cookie is not that of V2, compressed");
 }
 
-TEST(a_text_without_end_is_refused)
+TEST(unterminated_text_is_refused)
 {
 	enum { SIZE = 10 << 20 };
 	char *text = malloc(SIZE + 1);

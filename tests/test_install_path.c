@@ -15,7 +15,7 @@ TEST(test_program_is_in_the_build_tree_in_any_working_directory)
 }
 
 /* The library is linked statically, so its location is the program's. */
-TEST(library_is_where_the_program_is)
+TEST(path_of_the_library_is_found)
 {
 	char *exe = realpath("/proc/self/exe", NULL), *place = install_path_of_library();
 	ck_assert_ptr_nonnull(exe);

@@ -87,7 +87,7 @@ TEST(key_is_set_for_one_group_or_all_or_the_load)
 	nb_job_delete(job);
 }
 
-TEST(share_leaves_the_others_as_they_are)
+TEST(setting_a_share_keeps_the_others)
 {
 	struct nb_job *job = job_of_text(two_groups);
 	struct nb_group *writer = &job->groups[1];
@@ -218,7 +218,7 @@ TEST(help_of_keys_is_complete_and_fits_a_line)
 	ck_assert_ptr_eq(nb_job_keys(), keys);
 }
 
-TEST(keys_are_found_by_their_whole_name_and_stand_once)
+TEST(keys_are_unique_and_found_by_their_whole_name)
 {
 	for (const struct job_key *key = job_keys; key->said.name != NULL; key++)
 		ck_assert_ptr_eq(job_keys_find(key->said.name), key);

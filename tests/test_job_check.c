@@ -16,7 +16,7 @@ assert_good(const char *text)
 	nb_job_delete(job);
 }
 
-TEST(jobs_that_fit_together_pass)
+TEST(consistent_jobs_pass)
 {
 	static const char *const good[] = {
 		"[run]\nread = 1\n",
@@ -129,7 +129,7 @@ TEST(contradictory_keys_are_refused)
 		nb_job_delete(job); \
 	} while (0)
 
-TEST(values_made_by_hand_are_looked_at)
+TEST(handmade_values_are_checked)
 {
 	ASSERT_REFUSED((job->shard = 2, job->shards = 2),
 		"shard: shard 2 of 2 does not exist; they are numbered from 0 to 1");
@@ -194,7 +194,7 @@ TEST(values_made_by_hand_are_looked_at)
 		"[load]: threads: 5000 is too large; allowed: 1 to 1024");
 }
 
-TEST(parts_that_are_missing_are_named)
+TEST(missing_parts_are_named)
 {
 	struct nb_job *job = job_of_text("[a]\nread = 1\n[b]\nread = 1\n");
 	strcpy(job->groups[1].name, "a");

@@ -68,7 +68,7 @@ TEST(counters_outlive_the_run)
 	nb_result_delete(result);
 }
 
-TEST(only_scans_of_ordered_keys_that_must_be_there_are_checked_for_gaps)
+TEST(only_scans_of_permanent_ordered_keys_are_checked_for_gaps)
 {
 	static const struct {
 		const char *mix, *order;
@@ -107,7 +107,7 @@ TEST(without_a_rate_there_is_no_histogram_of_responses)
 	toy_destroy(&rig);
 }
 
-TEST(a_job_that_was_not_begun_has_no_result)
+TEST(job_that_did_not_begin_has_no_result)
 {
 	struct nb_result *result;
 	toy_create(&rig, "records = 100\nread = 1\n");
@@ -149,7 +149,7 @@ make_groups(size_t count)
 	}
 }
 
-TEST(rates_side_by_side_are_added_up_and_phases_are_not)
+TEST(rates_of_parallel_groups_are_added_but_those_of_phases_are_not)
 {
 	struct nb_job_summary summary;
 	make_groups(2);

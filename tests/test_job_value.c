@@ -209,7 +209,7 @@ TEST(good_values_are_taken)
 	tear_down();
 }
 
-TEST(reals_have_as_many_digits_as_bring_them_back)
+TEST(real_numbers_have_enough_digits_to_be_read_back)
 {
 	static const struct {
 		double real;

@@ -251,7 +251,7 @@ TEST(values_do_not_exceed_their_buffers)
 		ck_assert_str_eq(said_of(bad[i].name, bad[i].value), bad[i].said);
 }
 
-TEST(of_a_classic_action_the_first_kind_is_its_verb)
+TEST(first_kind_of_a_classic_action_is_its_verb)
 {
 	const struct json_names kinds = {names.names, 3, true};
 	json_t *put = json_string("put"), *one = json_string("one");

@@ -61,7 +61,7 @@ TEST(histogram_is_read_back_unchanged)
 	assert_same_again();
 }
 
-TEST(so_are_counts_on_both_sides_of_bounds_within_buckets)
+TEST(counts_at_bounds_within_buckets_are_read_back_unchanged)
 {
 	begin();
 	for (size_t i = 0; nb_histogram_bound(i) != UINT64_MAX; i++) {
@@ -79,7 +79,7 @@ TEST(empty_histogram_is_read_back_unchanged)
 	assert_same_again();
 }
 
-TEST(so_are_times_beyond_an_hour_and_sums_beyond_64_bits)
+TEST(long_times_and_large_sums_are_read_back_unchanged)
 {
 	begin();
 	for (int i = 0; i < 5; i++)
@@ -88,7 +88,7 @@ TEST(so_are_times_beyond_an_hour_and_sums_beyond_64_bits)
 	assert_same_again();
 }
 
-TEST(none_is_null)
+TEST(missing_histogram_is_null)
 {
 	begin();
 	ck_assert(json_is_null(json_from_histogram(&writer, NULL)));
@@ -96,7 +96,7 @@ TEST(none_is_null)
 	ck_assert_int_eq(reader.rc, NB_OK);
 }
 
-TEST(percentiles_are_there_where_the_values_support_them)
+TEST(percentiles_appear_if_the_values_support_them)
 {
 	begin();
 	for (uint64_t i = 1; i <= 1000; i++) /* below 2048 ns, each value has its own bucket */
@@ -178,7 +178,7 @@ TEST(another_hdrhistograms_text_alone_is_enough)
 	json_decref(bare);
 }
 
-TEST(a_document_has_a_limited_number_of_them)
+TEST(number_of_histograms_in_a_document_is_limited)
 {
 	begin();
 	json_t *json = json_from_histogram(&writer, histogram);

@@ -91,7 +91,7 @@ TEST(sweep_with_its_limit_is_read_back_unchanged)
 	assert_told_the_same(results);
 }
 
-TEST(so_is_a_list_with_failures_intervals_and_repetitions)
+TEST(list_with_failures_and_repetitions_is_read_back_unchanged)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_interval intervals[2] = {{.size = sizeof(*intervals),
@@ -283,7 +283,7 @@ TEST(job_with_groups_is_read_back_unchanged)
 	toy_destroy(&rig);
 }
 
-TEST(so_is_a_sequence_of_masstree)
+TEST(masstree_sequence_is_read_back_unchanged)
 {
 	struct toy_rig rig;
 	toy_create(&rig,
@@ -296,7 +296,7 @@ TEST(so_is_a_sequence_of_masstree)
 	toy_destroy(&rig);
 }
 
-TEST(so_is_a_shard_that_goes_again)
+TEST(shard_with_again_is_read_back_unchanged)
 {
 	struct toy_rig rig;
 	toy_create(&rig,
@@ -470,7 +470,7 @@ TEST(missing_members_are_empty)
 	assert_told_the_same(parsed(text));
 }
 
-TEST(a_histogram_cannot_have_more_values_than_there_were_operations)
+TEST(histogram_with_more_values_than_operations_is_refused)
 {
 	struct nb_results *read, *results = record_rig_new();
 	record_rig_add_put(results, "leveldb", 1)->run->measured.ops = 7;

@@ -33,7 +33,7 @@ assert_names(const struct json_field *table, const char *name, uint32_t count)
 		ck_assert_uint_eq(field->size, count * field->element);
 }
 
-TEST(there_are_as_many_names_as_values)
+TEST(number_of_names_equals_that_of_values)
 {
 	assert_names(json_result_fields, "durability", NB_DUR_COMMIT + 1);
 	assert_names(json_result_fields, "settle", NB_RUN_SETTLE_COMPACT + 1);

@@ -97,7 +97,7 @@ TEST(infinity_and_nan_are_null_and_read_as_0)
 	ck_assert_str_eq(said(NULL), "");
 }
 
-TEST(a_real_number_that_no_run_has_is_refused)
+TEST(impossible_real_number_is_refused)
 {
 	json_t *json = json_real(1.1e18), *text = json_string("1");
 	ck_assert(json_to_real(fresh(), json) == 0);
@@ -144,7 +144,7 @@ assert_same_text(const char *text)
 	json_decref(json);
 }
 
-TEST(any_bytes_are_read_as_they_were)
+TEST(any_bytes_are_read_back_unchanged)
 {
 	static const unsigned char starts[] = {'a', '"', '\n', 0x7f, 0x80, 0xbe, 0xbf, 0xc1,
 		0xc3, 0xe0, 0xed, 0xee, 0xef, 0xf0, 0xf4, 0xf5, 0xff, 0x9f, 0xa0, 0x90};

@@ -40,7 +40,7 @@ check_refused(const char *path, uint64_t key_size, uint64_t count, const char *w
 	check_says(what);
 }
 
-TEST(every_key_of_the_file_is_there_the_last_too)
+TEST(every_key_of_the_file_is_read_including_the_last)
 {
 	uint8_t bytes[1000 * 7];
 	for (size_t i = 0; i < sizeof(bytes); i++)
@@ -65,7 +65,7 @@ TEST(every_key_of_the_file_is_there_the_last_too)
 	keys_close(&keys);
 }
 
-TEST(one_byte_short_is_one_key_short)
+TEST(file_one_byte_short_has_one_key_less)
 {
 	uint8_t bytes[1600] = {0};
 	file_put("short", bytes, sizeof(bytes) - 1);
@@ -91,7 +91,7 @@ TEST(unsuitable_key_files_are_refused)
 	check_refused("empty/file", 16, 1, "Not a directory");
 }
 
-TEST(keys_that_were_let_go_come_back)
+TEST(released_keys_can_be_read_again)
 {
 	enum { COUNT = 100000 };
 	make("forgotten", 16, COUNT, 1);
@@ -144,7 +144,7 @@ TEST(all_keys_are_distinct)
 	check_distinct(16, 100000, UINT64_MAX);
 }
 
-TEST(more_keys_than_can_be_are_refused)
+TEST(more_keys_than_possible_are_refused)
 {
 	static const struct {
 		uint64_t key_size, count;
@@ -290,7 +290,7 @@ TEST(keys_of_a_mebibyte_can_be_made)
 	keys_close(&keys);
 }
 
-TEST(a_request_to_stop_leaves_the_old_file)
+TEST(stop_request_leaves_the_old_file)
 {
 	scratch_fresh("stop");
 	file_put("old", "old", 3);

@@ -177,7 +177,7 @@ TEST(keys_move_anywhere_with_buckets)
 	free(keys);
 }
 
-TEST(the_order_depends_on_the_seed_alone)
+TEST(order_depends_only_on_the_seed)
 {
 	static const uint64_t buckets[] = {KEYS_BUCKET_BYTES, 5000};
 	uint8_t *before = make_bytes(16000);
@@ -294,7 +294,7 @@ check_stops(uint64_t key_size, uint64_t count, uint64_t bucket_bytes)
 	return watch.calls;
 }
 
-TEST(a_request_to_stop_is_heard_and_leaves_the_file)
+TEST(stop_request_is_obeyed_and_leaves_the_file)
 {
 	scratch_fresh("stop");
 	ck_assert_int_ge(check_stops(2, 300000, KEYS_BUCKET_BYTES), 2);

@@ -120,7 +120,7 @@ TEST(keys_that_differ_in_one_bit_are_not_equal)
 	check_duplicates(bytes, 1, 256, 0);
 }
 
-TEST(only_the_keys_that_are_used_are_looked_at)
+TEST(only_used_keys_are_surveyed)
 {
 	uint64_t *keys = numbered(3000, last_is_first);
 	struct keys_facts first = survey_part(keys, 3000 * 8, 8, 2999);

@@ -167,7 +167,7 @@ TEST(words_and_letters_are_written_as_they_are_described)
 	check_text(&job, 17576, 17575, "zzz");
 }
 
-TEST(words_that_could_be_taken_for_others_and_too_few_letters_are_refused)
+TEST(ambiguous_words_and_too_few_letters_are_refused)
 {
 	static const char *const prefixes[] = {
 		"", "a|", "|a", "a||b", "user|use", "a|b|a", "x1"};
@@ -431,7 +431,7 @@ TEST(hashed_keys_look_random)
 	}
 }
 
-TEST(other_seeds_make_other_hashed_keys_alone)
+TEST(seed_changes_only_hashed_keys)
 {
 	for (size_t k = 0; k < KINDS; k++) {
 		struct nb_job job = job_of_kind(k);

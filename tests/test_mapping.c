@@ -83,7 +83,7 @@ TEST(unwatched_mappings_are_not_repaired)
 	ck_assert_ptr_null(mapping_lost());
 }
 
-TEST(places_of_the_table_are_used_again)
+TEST(places_of_the_table_are_reused)
 {
 	map_file();
 	for (int i = 0; i < 10000; i++) {
@@ -96,7 +96,7 @@ TEST(places_of_the_table_are_used_again)
 	nb_stop_clear();
 }
 
-TEST(too_many_are_not_watched_and_do_no_harm)
+TEST(surplus_mappings_are_unwatched_and_harmless)
 {
 	map_file();
 	for (int i = 0; i < 1000; i++)

@@ -124,7 +124,7 @@ TEST(path_may_be_renamed_and_be_a_link)
 	ck_assert_int_eq(entries_of("there/toy"), 0);
 }
 
-TEST(a_link_is_not_ours_and_never_cleared)
+TEST(link_is_not_an_own_database_and_never_cleared)
 {
 	make_database("link");
 	ck_assert_int_eq(put_marker(), NB_OK);
@@ -136,7 +136,7 @@ TEST(a_link_is_not_ours_and_never_cleared)
 	file_is("far/data", "x", 1);
 }
 
-TEST(a_marker_that_is_a_link_or_no_marker_is_refused)
+TEST(marker_that_is_a_link_or_invalid_is_refused)
 {
 	make_database("fake");
 	ck_assert_int_eq(put_marker(), NB_OK);
@@ -174,7 +174,7 @@ TEST(marker_of_another_user_in_a_shared_directory_is_refused)
 	check_refused("nb", "belongs to another user");
 }
 
-TEST(a_marker_that_another_process_has_is_refused)
+TEST(marker_locked_by_another_process_is_refused)
 {
 	static const uint32_t locks[][2] = {{MARKER_EXCLUSIVE, MARKER_EXCLUSIVE},
 		{MARKER_EXCLUSIVE, MARKER_SHARED}, {MARKER_SHARED, MARKER_EXCLUSIVE}};

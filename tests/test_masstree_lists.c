@@ -340,7 +340,7 @@ visit(void *to, unsigned id)
 }
 
 /* The prefix ends in the first layer, at its end, or in a lower layer. */
-TEST_EACH(a_prefix_that_was_empty_is_so_when_the_list_takes_effect, 4)
+TEST_EACH(prefix_is_empty_when_the_list_takes_effect, 4)
 {
 	static const size_t sizes[] = {3, 8, 13, 26};
 

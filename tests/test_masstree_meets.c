@@ -307,7 +307,7 @@ scan_and_stop(bool is_backward, unsigned at)
 	return stop.steps > at;
 }
 
-TEST_EACH(reads_are_right_whatever_is_written_at_any_moment_of_them, FORMATS)
+TEST_EACH(reads_are_correct_with_any_write_at_any_moment, FORMATS)
 {
 	begin(_i);
 	for (uint64_t number = 0; number < KEYS; number += STABLE)
@@ -348,7 +348,7 @@ write_again(uint64_t number)
 	write_inside(number);
 }
 
-TEST_EACH(writes_are_all_there_whatever_is_written_at_any_moment_of_them, FORMATS)
+TEST_EACH(no_write_is_lost_with_any_write_at_any_moment, FORMATS)
 {
 	enum { WRITES = 6000 };
 
@@ -482,7 +482,7 @@ execute_pair(uint32_t verb, uint64_t mark)
 	}
 }
 
-TEST_EACH(lists_are_seen_as_a_whole_at_every_moment_of_them, FORMATS)
+TEST_EACH(lists_are_atomic_at_every_moment, FORMATS)
 {
 	static const uint32_t verbs[] = {NB_STEP_PUT, NB_STEP_DEL, NB_STEP_INSERT, NB_STEP_PUT};
 
@@ -632,7 +632,7 @@ meets_at(unsigned at)
 	return stop.steps > at;
 }
 
-TEST_EACH(no_two_lists_find_each_others_prefixes_empty, 2)
+TEST_EACH(two_lists_never_both_find_the_prefixes_empty, 2)
 {
 	uint8_t key[RIG_KEY_MAX];
 
@@ -734,7 +734,7 @@ get_in_the_middle(uint64_t number)
 	half_wait();
 }
 
-TEST_EACH(gets_find_each_record_when_a_write_begins_and_stops_within_them, FORMATS)
+TEST_EACH(gets_find_each_record_if_a_write_starts_and_stops_during_them, FORMATS)
 {
 	pthread_t thread;
 

@@ -265,7 +265,7 @@ try_list(unsigned session, unsigned count, unsigned version)
 }
 
 /* The longest list does not fit into a segment of the usual size. */
-TEST_EACH(a_list_is_there_as_a_whole_after_an_open_at_every_level, 4)
+TEST_EACH(list_is_recovered_as_a_whole_at_every_level, 4)
 {
 	static const unsigned counts[] = {1, 20, 300, 7000};
 
@@ -326,7 +326,7 @@ TEST_EACH(changes_of_a_key_by_several_sessions_stay_in_order, 4)
 	close_it();
 }
 
-TEST(a_torn_record_at_the_end_of_a_log_is_dropped_and_no_other)
+TEST(only_a_torn_record_at_the_end_of_a_log_is_dropped)
 {
 	char path[512];
 
@@ -509,7 +509,7 @@ all_of_one_list(void)
 	it.sessions[0] = session;
 }
 
-TEST_EACH(a_checkpoint_has_all_of_a_list_or_its_log_has, 2)
+TEST_EACH(list_is_whole_in_a_checkpoint_or_in_its_log, 2)
 {
 	unsigned session = 1;
 	pthread_t thread;
@@ -529,7 +529,7 @@ TEST_EACH(a_checkpoint_has_all_of_a_list_or_its_log_has, 2)
 }
 
 /* An open that names other directories, or none, finds their contents. */
-TEST(logs_and_checkpoints_are_in_the_directories_that_are_named)
+TEST(logs_and_checkpoints_are_in_the_given_directories)
 {
 	static const char *const names[] = {"a", "b", "c", "d"};
 

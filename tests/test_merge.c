@@ -337,7 +337,7 @@ TEST(times_without_stamps_are_added)
 	nb_results_delete(results);
 }
 
-TEST(nor_are_groups_of_another_mix)
+TEST(groups_with_another_mix_are_not_merged)
 {
 	struct nb_results *results = record_rig_new();
 	record_rig_add_job(results, "leveldb", 1);

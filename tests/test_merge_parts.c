@@ -190,7 +190,7 @@ TEST(mismatched_parts_are_omitted_and_reported)
 	series_destroy(&b);
 }
 
-TEST(of_findings_the_first_are_kept)
+TEST(first_findings_are_kept)
 {
 	struct job_result_group a = {
 		.measured.findings = {

@@ -24,7 +24,7 @@ nearest_action(const char *word)
 	return nb_nearest(word, actions, COUNT_OF(actions));
 }
 
-TEST(a_slip_finds_its_word)
+TEST(word_with_a_typing_error_is_found)
 {
 	ck_assert_pstr_eq(nearest_name("leveldb"), "leveldb");
 	ck_assert_pstr_eq(nearest_name("levledb"), "leveldb"); /* swapped letters */
@@ -55,7 +55,7 @@ TEST(no_suggestion_without_a_near_word)
 	ck_assert_ptr_null(nb_nearest("put", NULL, 0));
 }
 
-TEST(of_equals_the_first_is_taken)
+TEST(first_of_equal_words_is_chosen)
 {
 	static const char *const words[] = {"bat", "cat", "rat"};
 	ck_assert_ptr_eq(nb_nearest("hat", words, 3), words[0]);

@@ -102,7 +102,7 @@ TEST(existing_content_stays_digit_for_digit)
 	nb_results_delete(results);
 }
 
-TEST(names_are_never_taken_twice)
+TEST(names_are_never_reused)
 {
 	struct notebook notebook;
 	struct nb_results *results = two_runs();

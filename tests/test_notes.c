@@ -432,7 +432,7 @@ static const struct example {
 	{JOB | GET, "not-steady", NULL, {IS(steady_slope, -0.123)}},
 };
 
-TEST(each_note_appears_if_its_reason_is_there_and_only_then)
+TEST(each_note_appears_exactly_if_its_reason_exists)
 {
 	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++) {
 		const struct example *it = &examples[i];
@@ -535,7 +535,7 @@ TEST(sampled_latencies_are_noted_with_how_many_they_are)
 	end();
 }
 
-TEST(percentile_without_samples_enough_is_noted)
+TEST(percentile_with_too_few_samples_is_noted)
 {
 	static const struct {
 		uint64_t count;
@@ -671,7 +671,7 @@ TEST(warm_up_need_not_be_steady)
 	end();
 }
 
-TEST(counters_that_ran_backwards_are_named_and_cut)
+TEST(counters_that_decreased_are_named_and_truncated)
 {
 	struct counter items[100];
 	for (size_t i = 0; i < 100; i++)
@@ -689,7 +689,7 @@ TEST(counters_that_ran_backwards_are_named_and_cut)
 	end();
 }
 
-TEST(run_of_no_time_and_no_operation_has_notes_without_nonsense)
+TEST(empty_run_has_sensible_notes)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++) {
 		begin(verb);

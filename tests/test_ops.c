@@ -33,7 +33,7 @@ text_of(struct ops_maker *maker, const uint64_t *strata, size_t count, size_t *s
 	return text;
 }
 
-TEST(operation_is_the_same_whatever_was_made_before)
+TEST(operation_does_not_depend_on_earlier_ones)
 {
 	for (uint32_t dist = 0; dist < NB_DIST_KINDS; dist++) {
 		struct fixture f;
@@ -178,7 +178,7 @@ compare_makers(const struct ops_spec *spec, uint64_t from, uint64_t until)
 	ops_maker_destroy(&share);
 }
 
-TEST(operations_in_order_are_the_same_from_anywhere)
+TEST(ordered_operations_are_the_same_from_any_start)
 {
 	static const uint32_t kinds[] = {NB_OP_READ, NB_OP_UPDATE, NB_OP_DELETE, NB_OP_INSERT};
 	for (size_t c = 0; c < sizeof(kinds) / sizeof(*kinds); c++) {
@@ -199,7 +199,7 @@ TEST(operations_in_order_are_the_same_from_anywhere)
 	}
 }
 
-TEST(operations_that_come_back_to_a_record_are_not_once)
+TEST(operations_that_return_to_a_record_are_not_once)
 {
 	struct fixture f;
 	set_up(&f);

@@ -134,7 +134,7 @@ TEST(zipfian_ycsb_keeps_its_skew_while_records_are_added)
 }
 
 /** YCSB would redraw here until it gets one of 2 records among 2 * 10^18. */
-TEST(zipfian_ycsb_does_not_draw_for_ever)
+TEST(zipfian_ycsb_limits_its_draws)
 {
 	struct fixture f;
 	set_up(&f);
@@ -246,7 +246,7 @@ check_bounds(const struct ops_op *op, void *arg)
 	}
 }
 
-TEST(records_are_chosen_only_when_they_are_there)
+TEST(only_existing_records_are_chosen)
 {
 	struct fixture f;
 	set_up(&f);
@@ -392,7 +392,7 @@ look_at_next(const struct ops_op *op, void *arg)
 	ck_assert_uint_eq(op->numbers[0], (*next)++);
 }
 
-TEST(a_private_range_is_gone_through_in_order)
+TEST(private_range_is_visited_in_order)
 {
 	struct fixture f;
 	set_up(&f);

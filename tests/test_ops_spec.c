@@ -111,7 +111,7 @@ digest_of(const struct fixture *f)
 	return ops_digest(&spec, keyspace_hash(&f->keys));
 }
 
-TEST(digest_names_all_that_decides_the_stream)
+TEST(digest_covers_everything_that_determines_the_stream)
 {
 	struct fixture f;
 	set_up(&f);

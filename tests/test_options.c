@@ -161,7 +161,7 @@ TEST(engine_without_options_refuses_any)
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "sync"));
 }
 
-TEST(type_of_a_later_day_is_refused_with_or_without_a_default)
+TEST(unknown_type_is_refused_with_or_without_a_default)
 {
 	static const char *const defaults[] = {NULL, "7"};
 	for (size_t i = 0; i < UNIT_COUNT(defaults); i++) {

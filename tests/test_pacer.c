@@ -120,7 +120,7 @@ halt_soon(void *arg)
 	return NULL;
 }
 
-TEST(a_halt_ends_a_wait_for_ever)
+TEST(halt_ends_an_infinite_wait)
 {
 	for (size_t i = 0; i < COUNT_OF(hows); i++) {
 		create(hows[i], true, NB_CLOCK_AUTO);
@@ -140,7 +140,7 @@ count_idle(void *arg)
 	++*(uint64_t *)arg;
 }
 
-TEST(there_is_time_for_housekeeping_in_long_waits_only)
+TEST(housekeeping_runs_only_in_long_waits)
 {
 	for (size_t i = 0; i < COUNT_OF(hows); i++) {
 		uint64_t calls = 0;
@@ -190,7 +190,7 @@ TEST(signals_do_not_cut_a_wait_short)
 	}
 }
 
-TEST(a_clock_that_is_wrong_makes_no_wait_too_short)
+TEST(wrong_clock_does_not_shorten_a_wait)
 {
 	/* clocks that claim ticks twice and half as long as they are */
 	static const uint64_t wrong[] = {UINT64_C(1) << 33, UINT64_C(1) << 31};
@@ -251,7 +251,7 @@ TEST(the_slack_has_bounds)
 	ck_assert_uint_eq(pacer.slack_ns, PACER_SLACK_MIN_NS);
 }
 
-TEST(a_slack_too_long_to_sleep_in_is_forgotten)
+TEST(slack_too_long_to_sleep_is_discarded)
 {
 	create(PACER_AUTO, true, NB_CLOCK_AUTO);
 	for (int i = 0; i < 100; i++)
@@ -264,7 +264,7 @@ TEST(a_slack_too_long_to_sleep_in_is_forgotten)
 	ck_assert_double_eq_tol((double)pacer.slack_ns, (double)before * 0.9753, 1000);
 }
 
-TEST(a_thread_that_waits_is_not_woken_in_bundles)
+TEST(timer_slack_of_a_waiting_thread_is_small)
 {
 	pacer_enter_thread();
 	ck_assert_int_eq(prctl(PR_GET_TIMERSLACK, 0UL, 0UL, 0UL, 0UL), 1);

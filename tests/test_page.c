@@ -125,7 +125,7 @@ TEST(results_equal_those_of_format_json)
 	assert_block("results", record_rig_written(results, "json", 0));
 }
 
-TEST(the_comparison_is_that_of_compare)
+TEST(comparison_equals_that_of_compare)
 {
 	begin();
 	record_rig_add_versus(results);
@@ -134,7 +134,7 @@ TEST(the_comparison_is_that_of_compare)
 	ck_assert_ptr_null(block("baseline"));
 }
 
-TEST(a_baseline_is_compared_as_by_compare)
+TEST(baseline_is_compared_like_by_compare)
 {
 	struct nb_results *old = record_rig_new();
 	record_rig_add_put(old, "leveldb", 2);
@@ -363,7 +363,7 @@ TEST(a_page_is_little_more_than_its_data)
 	free(text);
 }
 
-TEST(numbers_have_a_point_in_any_language)
+TEST(numbers_have_a_decimal_point_in_any_locale)
 {
 	if (setlocale(LC_ALL, "de_DE.UTF-8") == NULL && setlocale(LC_ALL, "de_DE.utf8") == NULL)
 		return;

@@ -29,7 +29,7 @@ assert_written(const char *text, const char *wanted)
 	free(is);
 }
 
-TEST(text_ends_no_element_and_no_attribute)
+TEST(text_cannot_end_an_element_or_attribute)
 {
 	assert_written("<script>alert('a' & \"b\")</script>",
 		"&lt;script&gt;alert(&#39;a&#39; &amp; &quot;b&quot;)&lt;/script&gt;");

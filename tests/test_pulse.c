@@ -108,7 +108,7 @@ TEST(a_gap_ends_with_the_first_operation_of_any_worker)
 	free(pulses.ops);
 }
 
-TEST(pulses_too_many_are_put_together_and_none_is_lost)
+TEST(surplus_pulses_are_merged_without_loss)
 {
 	uint64_t count = SERIES_PULSES_MAX + 7;
 	begin();

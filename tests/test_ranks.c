@@ -187,7 +187,7 @@ TEST(all_ranks_begin_together_when_the_last_is_ready)
 	end();
 }
 
-TEST(all_is_over_when_the_last_has_ended)
+TEST(run_ends_when_the_last_rank_has_ended)
 {
 	begin();
 	ends(0, 0, "");
@@ -278,7 +278,7 @@ TEST(launcher_is_informed_if_the_end_does_not_return)
 	end();
 }
 
-TEST(a_process_that_was_stopped_does_not_take_others_for_dead)
+TEST(stopped_process_does_not_consider_others_dead)
 {
 	begin();
 	poll_as(0);
@@ -402,7 +402,7 @@ TEST(ranks_without_a_result_are_listed_and_the_result_is_partial)
 	end();
 }
 
-TEST(a_launcher_is_known_by_its_variables)
+TEST(launcher_is_recognised_by_its_variables)
 {
 	struct nb_launch launch;
 	nb_launch_forget();

@@ -81,7 +81,7 @@ TEST(polling_yields_a_cpu_that_another_task_uses)
 	}
 }
 
-TEST(a_cpu_that_was_good_for_long_is_trusted_again)
+TEST(cpu_without_competition_for_long_is_trusted_again)
 {
 	struct spin spin;
 	spin_create(&spin, LIMIT);

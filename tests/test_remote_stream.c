@@ -192,7 +192,7 @@ echo(int fd, void *of)
 			return;
 }
 
-TEST_EACH(bytes_go_and_come_over_every_kind_of_address, PEER_KINDS * 2)
+TEST_EACH(bytes_are_exchanged_over_every_kind_of_address, PEER_KINDS * 2)
 {
 	struct stream_options options = {.spin_ns = _i >= PEER_KINDS ? 1000000 : 0};
 	struct stream *stream = client_start_by(
@@ -225,7 +225,7 @@ TEST(port_without_a_server_refuses)
 	ck_assert_ptr_ne(strstr(rig_text, "Connection refused; is the server running?"), NULL);
 }
 
-TEST(socket_that_is_not_there_is_named)
+TEST(missing_socket_is_named)
 {
 	struct stream stream;
 	ck_assert_int_eq(stream_open(&stream, &rig_host, "unix:missing", &no_options), NB_FAIL);
@@ -278,7 +278,7 @@ dribble_poem(int fd, void *of)
 		peer_dribble(fd, poem, sizeof(poem) - 1, (size_t)(i / 10 + 1), &random);
 }
 
-TEST(lines_that_come_byte_by_byte_are_whole)
+TEST(lines_received_byte_by_byte_are_whole)
 {
 	static const char *const lines[] = {"first", "", "second line", "and the third one"};
 	struct stream *stream = client_start(dribble_poem, NULL);

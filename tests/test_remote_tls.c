@@ -140,7 +140,7 @@ hear(struct stream *stream, size_t size, uint64_t seed)
 	stream_consume(stream, size);
 }
 
-TEST(bytes_go_and_come_secretly)
+TEST(bytes_are_exchanged_encrypted)
 {
 	static struct client client;
 	static const size_t sizes[] = {1, 100, 16384, 16385, 100000, 3};
@@ -191,7 +191,7 @@ static const struct {
 	{"right", close_at_once, {.ca = "right.pem"}, "is it a server with TLS?"},
 };
 
-TEST_EACH(server_that_is_not_trusted_is_refused_with_the_reason, UNIT_COUNT(rows))
+TEST_EACH(untrusted_server_is_refused_with_the_reason, UNIT_COUNT(rows))
 {
 	static struct client client;
 	int rc = client_start(&client, rows[_i].name, rows[_i].script, &rows[_i].options);
@@ -202,7 +202,7 @@ TEST_EACH(server_that_is_not_trusted_is_refused_with_the_reason, UNIT_COUNT(rows
 	ck_assert_msg(strstr(rig_text, rows[_i].why) != NULL, "%s", rig_text);
 }
 
-TEST(files_that_are_not_there_are_named)
+TEST(missing_files_are_named)
 {
 	struct tls *tls;
 	const struct tls_options no_ca = {.ca = "missing.pem"}, no_key = {.cert = "right.pem"};

@@ -5,7 +5,7 @@
 #include "record_rig.h"
 #include "unit.h"
 
-TEST(threads_that_are_not_known_are_left_out)
+TEST(unknown_threads_are_omitted)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_result *run = record_rig_add_put(results, "lmdb", 1)->run;

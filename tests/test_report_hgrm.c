@@ -6,7 +6,7 @@
 #include "record_rig.h"
 #include "unit.h"
 
-TEST(table_of_three_values_is_as_reckoned_by_hand)
+TEST(table_of_three_values_matches_a_manual_calculation)
 {
 	struct nb_results *results = record_rig_new();
 	struct nb_result *run = record_rig_add_put(results, "lmdb", 1)->run;

@@ -60,7 +60,7 @@ TEST(vs_with_one_remaining_contestant_prints_the_reports_of_its_runs)
 	nb_results_delete(results);
 }
 
-TEST(of_vs_the_run_with_the_median_throughput_is_picked)
+TEST(run_of_vs_with_the_median_throughput_is_selected)
 {
 	struct nb_results *results = record_rig_new(), picked;
 	record_rig_add_versus(results);
@@ -226,7 +226,7 @@ TEST(runs_of_other_files_are_neither_points_nor_engines_of_a_list)
 	nb_results_delete(more);
 }
 
-TEST(titles_have_the_action_where_that_differs)
+TEST(titles_have_the_action_if_actions_differ)
 {
 	struct nb_results *results = record_rig_new(), *more = record_rig_new();
 	char title[64];

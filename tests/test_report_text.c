@@ -171,7 +171,7 @@ TEST(buckets_are_half_open)
 	}
 }
 
-TEST(bars_are_there_only_if_asked_for)
+TEST(bars_appear_only_on_request)
 {
 	begin(NB_VERB_GET);
 	add_thousand();
@@ -237,7 +237,7 @@ TEST(more_than_an_hour_has_a_row_and_an_exact_maximum)
 	end();
 }
 
-TEST(no_operation_and_no_time_make_no_nonsense)
+TEST(report_of_an_empty_run_is_sensible)
 {
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++)
 		for (uint32_t flags = 0; flags < 4; flags++) {

@@ -161,7 +161,7 @@ TEST(file_system_that_is_memory_cannot_be_cold)
 	end();
 }
 
-TEST(database_that_is_not_there_cannot_be_cold)
+TEST(missing_database_cannot_be_cold)
 {
 	uint32_t how = 7;
 	begin();
@@ -188,7 +188,7 @@ is_locked(const char *path)
 	return WEXITSTATUS(status) == 1;
 }
 
-TEST(looking_leaves_locks_of_an_open_database_alone)
+TEST(survey_keeps_the_locks_of_an_open_database)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	begin();

@@ -75,7 +75,7 @@ TEST(below_stays_below_and_meets_all_equally)
 	ck_assert_double_lt(chi_square(observed, 10), 27.88); /* 9 degrees of freedom */
 }
 
-TEST(below_has_no_bias_where_a_remainder_or_a_product_would)
+TEST(below_lacks_the_bias_of_a_remainder_or_a_product)
 {
 	/*
 	 * With 2^64 numbers modulo n, those below 2^62 come twice; with (x * n) >> 64, each

@@ -78,7 +78,7 @@ TEST(bounds_themselves_are_allowed)
 	}
 }
 
-TEST(options_that_make_no_sense_are_refused)
+TEST(contradictory_options_are_refused)
 {
 	static const char *const texts[] = {"nosuch=1"};
 	rig_create(&rig, NB_VERB_PUT, 10);

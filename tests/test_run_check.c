@@ -26,7 +26,7 @@ is_refused(int rc, const char *text)
 #define READS "records = 100\nread = 1\n"
 
 /* test_run.c tests those of put, get and delete. */
-TEST(a_job_that_makes_no_sense_is_refused)
+TEST(contradictory_job_is_refused)
 {
 	char text[160];
 	toy_create(&rig, READS);
@@ -96,7 +96,7 @@ numbers_of(const char *text)
 	return numbers;
 }
 
-TEST(as_many_numbers_as_can_be_asked_for)
+TEST(number_of_records_is_the_largest_possible)
 {
 	ck_assert_uint_eq(numbers_of(READS), 100);
 	ck_assert_uint_eq(numbers_of("records = 100\nspace = 300\nupsert = 1\n"), 300);

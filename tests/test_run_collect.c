@@ -87,7 +87,7 @@ TEST(intervals_of_a_warm_up_are_marked)
 	ck_assert_uint_gt(heard.count, 0);
 }
 
-TEST(a_group_that_is_done_falls_behind_no_more)
+TEST(finished_group_no_longer_falls_behind)
 {
 	/* the first group ends long before the second one, which is limited by time */
 	begin("records = 100\n[few]\nread = 1\nrate = 100k\ncount = 10\n"
@@ -98,7 +98,7 @@ TEST(a_group_that_is_done_falls_behind_no_more)
 	ck_assert_uint_eq(toy_measured(&rig, 0)->ops, 10);
 }
 
-TEST(a_group_falls_behind_no_more_after_its_time)
+TEST(group_no_longer_falls_behind_after_its_duration)
 {
 	/* 20 operations are due in its time; 100 would be at the end of the other group */
 	begin("records = 100\n[short]\nread = 1\nrate = 1k\nduration = 20ms\n"

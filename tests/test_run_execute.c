@@ -121,7 +121,7 @@ static const char deletes_and_inserts[] =
 	"records = 300\ncount = 6000\nthreads = 2\nread = 3\nupdate = 2\ninsert = 1\n"
 	"delete = 1\ndistribution = ";
 
-TEST(deletes_and_inserts_of_two_threads_accuse_no_good_engine)
+TEST(deletes_and_inserts_of_two_threads_cause_no_false_findings)
 {
 	static const char *const distributions[] = {"uniform", "zipfian", "latest"};
 	for (size_t d = 0; d < sizeof(distributions) / sizeof(*distributions); d++) {
@@ -194,7 +194,7 @@ TEST(values_of_any_size_are_verified)
 	ck_assert_uint_eq(toy_wrong(&toy_measured(&rig, 0)->findings), 0);
 }
 
-TEST(wrong_data_is_the_end_of_a_run_that_went_well)
+TEST(wrong_data_fails_an_otherwise_complete_run)
 {
 	toy_create(&rig, "records = 100\ncount = 1000\nthreads = 2\nread = 1\n");
 	toy_break_run(&rig, TOY_FLIP, TOY_GET, 500, 3);
@@ -360,7 +360,7 @@ grown(const char *name)
 	return it->value;
 }
 
-TEST(counters_are_of_all_phases_without_loading_and_reading_back)
+TEST(counters_cover_all_phases_except_load_and_verification)
 {
 	toy_create(&rig,
 		"records = 100\n[first]\nupdate = 1\ncount = 640\nthreads = 3\n"
@@ -374,7 +374,7 @@ TEST(counters_are_of_all_phases_without_loading_and_reading_back)
 	ck_assert_uint_eq(rig.run->measured.usage_ops, 960); /* includes the warm-up */
 }
 
-TEST(counters_of_a_loading_are_its_own)
+TEST(load_has_its_own_counters)
 {
 	toy_create(&rig, "records = 100\nread = 1\ncount = 100\n");
 	rig.options.what = NB_JOB_LOAD;
@@ -461,7 +461,7 @@ TEST(phases_run_one_after_another)
 	ck_assert_uint_eq(counts[2], 64);
 }
 
-TEST(a_phase_that_fails_leaves_the_next_ones_undone)
+TEST(failed_phase_prevents_the_next_ones)
 {
 	toy_create(&rig,
 		"records = 100\n[first]\nread = 1\ncount = 640\n"

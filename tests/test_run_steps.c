@@ -38,7 +38,7 @@ allowed_cpu(int nth)
 	return -1;
 }
 
-TEST(threads_go_round_the_cpus_of_a_list)
+TEST(threads_use_the_listed_cpus_in_turn)
 {
 	int one = allowed_cpu(0), two = allowed_cpu(1) >= 0 ? allowed_cpu(1) : one;
 	char list[64];
@@ -59,7 +59,7 @@ TEST(threads_go_round_the_cpus_of_a_list)
 	}
 }
 
-TEST(a_list_that_is_none_is_refused)
+TEST(invalid_list_is_refused)
 {
 	static const char *const lists[] = {"", "x", "-3", ",1", "3-1", "1;2"};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
@@ -79,7 +79,7 @@ TEST(missing_cpu_is_reported)
 	ck_assert_str_eq(nb_error_text(), "pinning: thread 0 cannot run on CPU 1000000");
 }
 
-TEST(workers_go_round_the_cpus_of_the_process)
+TEST(workers_use_the_cpus_of_the_process_in_turn)
 {
 	int count = 0;
 	while (allowed_cpu(count) >= 0)

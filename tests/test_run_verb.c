@@ -179,7 +179,7 @@ TEST(both_clocks_measure)
 	}
 }
 
-TEST(verified_are_as_many_as_asked)
+TEST(requested_number_of_records_is_verified)
 {
 	static const struct {
 		double rate;
@@ -344,7 +344,7 @@ repeat_first_key(void)
 	fclose(file);
 }
 
-TEST(key_that_is_repeated_in_the_file_may_be_missing_once_deleted)
+TEST(repeated_key_may_be_missing_after_its_delete)
 {
 	(void)begin(NB_VERB_DELETE, 1);
 	repeat_first_key();
@@ -845,7 +845,7 @@ TEST(stop_does_not_hide_missing_records)
 	nb_stop_clear();
 }
 
-TEST(stop_ends_the_reading_back)
+TEST(stop_ends_the_verification)
 {
 	struct nb_engine engine = begin(NB_VERB_PUT, 2);
 	engine.get = get_stopping;
@@ -944,7 +944,7 @@ begin_forgetful(uint32_t verb)
 	return engine;
 }
 
-TEST(writes_that_only_a_cache_has_are_found_missing)
+TEST(writes_that_stay_in_a_cache_are_reported_as_missing)
 {
 	struct nb_engine engine = begin_forgetful(NB_VERB_PUT);
 	struct told told = {.thread = pthread_self()};

@@ -130,7 +130,7 @@ TEST(pulses_come_from_the_workers_at_any_sampling_interval)
 	ck_assert_uint_eq(sum_of_pulses(pulses), 100);
 }
 
-TEST(the_first_ten_seconds_are_looked_at_five_times_as_often)
+TEST(first_ten_seconds_are_sampled_five_times_as_often)
 {
 	struct sampler *sampler = begin(0);
 	uint64_t done = 0, at = 0;
@@ -195,7 +195,7 @@ TEST(latencies_cover_only_their_interval)
 	}
 }
 
-TEST(a_series_does_not_grow_for_ever)
+TEST(size_of_a_series_is_bounded)
 {
 	struct sampler *sampler = begin(1); /* taken as 20 ms */
 	begin_phase(0, 0, 0);
@@ -463,7 +463,7 @@ TEST(without_samples_the_whole_is_known)
 	ck_assert(measured->used_after.known & SYSTEM_PROCESS);
 }
 
-TEST(in_a_virtual_machine_the_processor_is_counted_only_if_that_is_asked)
+TEST(in_a_virtual_machine_hardware_is_counted_only_on_request)
 {
 	static const uint64_t hardware = SYSTEM_CYCLES | SYSTEM_CACHE | SYSTEM_BRANCHES;
 	for (int is_asked = 0; is_asked <= 1; is_asked++) {
@@ -482,7 +482,7 @@ TEST(in_a_virtual_machine_the_processor_is_counted_only_if_that_is_asked)
 	}
 }
 
-TEST(of_several_processes_the_operations_are_known)
+TEST(operations_of_several_processes_are_known)
 {
 	toy_create(&rig, "records = 100\nread = 1\ncount = 2000\nthreads = 2\n");
 	struct nb_engine_ref *null; /* its processes share no data */

@@ -258,7 +258,7 @@ TEST(rounding_keeps_due_times_ascending)
 	}
 }
 
-TEST(they_are_the_same_in_any_portions)
+TEST(due_times_are_the_same_in_any_portions)
 {
 	enum { COUNT = 5000 };
 	static const uint32_t kinds[] = {NB_ARRIVAL_FIXED, NB_ARRIVAL_POISSON};
@@ -483,7 +483,7 @@ TEST(poisson_gaps_are_as_fine_after_10_to_the_10_operations)
 	}
 }
 
-TEST(equal_seeds_and_threads_give_equal_moments_and_others_do_not)
+TEST(due_times_depend_on_seed_and_thread)
 {
 	enum { COUNT = 1000 };
 	static const struct {
@@ -508,7 +508,7 @@ TEST(equal_seeds_and_threads_give_equal_moments_and_others_do_not)
 	}
 }
 
-TEST(steps_that_make_no_sense_are_refused)
+TEST(invalid_steps_are_refused)
 {
 	static struct nb_rate_step endless[] = {{UINT64_MAX, 1, 1}, {S, 1, 1}},
 				   ramp[] = {{S, 1, 1}, {UINT64_MAX, 1, 2}},
@@ -544,7 +544,7 @@ TEST(steps_that_make_no_sense_are_refused)
 	}
 }
 
-TEST(steps_by_hand_need_not_be_for_ever)
+TEST(handmade_steps_may_end)
 {
 	static struct nb_rate_step rate[] = {{S, 1, 3}, {0, 7, 7}, {2 * S, 3, 5}};
 	struct nb_group group = {

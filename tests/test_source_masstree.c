@@ -101,7 +101,7 @@ TEST(operations_expect_the_records_of_a_model)
 	}
 }
 
-TEST(a_visit_expects_the_state_that_is_left_wherever_the_run_ended)
+TEST(visit_expects_the_final_state_wherever_the_run_ended)
 {
 	for (size_t c = 0; c < COUNT_OF(cases); c++) {
 		const struct source *source = source_of(NB_SOURCE_MASSTREE);
@@ -198,7 +198,7 @@ TEST(a_stream_depends_on_its_test_seed_and_threads_and_knows_its_writes)
 			ck_assert_uint_ne(digests[a], digests[b]);
 }
 
-TEST(fixed_records_of_scans_are_where_they_were_put)
+TEST(fixed_records_of_scans_stay_in_place)
 {
 	uint64_t fixed[SIZE];
 	make_case(6, 1, SIZE);
@@ -255,7 +255,7 @@ TEST(correct_engine_causes_no_findings)
 	}
 }
 
-TEST(a_lost_write_or_a_record_that_should_be_gone_is_found)
+TEST(lost_write_and_undeleted_record_are_detected)
 {
 	static const struct {
 		const char *text;

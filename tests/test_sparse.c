@@ -297,7 +297,7 @@ put_halting(struct nb_session *session, struct nb_slice key, struct nb_slice val
 	return toy_engine().put(session, key, value);
 }
 
-TEST(a_halt_stops_after_the_unstamped_operation_at_hand)
+TEST(halt_stops_after_the_current_unstamped_operation)
 {
 	for (int m = 0; m < MODES; m++) {
 		struct job_worker *worker = begin(modes[m], "update = 1");

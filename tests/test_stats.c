@@ -55,7 +55,7 @@ ratio_of(const struct two *it, double confidence)
 	return ratio;
 }
 
-TEST(exact_p_is_that_of_scipy)
+TEST(exact_p_matches_scipy)
 {
 	static const struct {
 		const struct two *two;
@@ -70,7 +70,7 @@ TEST(exact_p_is_that_of_scipy)
 	}
 }
 
-TEST(exact_p_of_twenty_each_is_that_of_scipy)
+TEST(exact_p_of_twenty_each_matches_scipy)
 {
 	double first[20], second[20];
 	for (int i = 0; i < 20; i++) {
@@ -134,7 +134,7 @@ TEST(equal_values_are_not_a_difference)
 	ck_assert_double_eq(test.p, 1);
 }
 
-TEST(swapping_the_samples_turns_the_ratio_over)
+TEST(swapping_the_samples_inverts_the_ratio)
 {
 	static const struct two *const all[] = {&apart, &three, &mixed, &uneven};
 	for (size_t i = 0; i < COUNT_OF(all); i++) {
@@ -208,7 +208,7 @@ TEST(single_values_have_a_ratio_and_no_interval)
 static const double ten[10] = {100, 104, 98, 101, 103, 99, 102, 97, 105, 100.5};
 static const double higher_ten[10] = {121, 118, 125, 119, 122, 117, 124, 120, 123, 119.5};
 
-TEST(bootstrap_is_that_of_numpy_within_its_noise)
+TEST(bootstrap_matches_numpy_within_its_noise)
 {
 	struct stats_ratio ratio;
 	ck_assert_int_eq(stats_ratio(&ratio, ten, 10, higher_ten, 10, 0.95, 20000, 1), NB_OK);

@@ -64,7 +64,7 @@ TEST(holes_are_not_counted)
 	ck_assert_uint_lt(bytes, 1 << 20);
 }
 
-TEST(database_behind_a_link_is_counted)
+TEST(linked_database_is_counted)
 {
 	scratch_fresh("link");
 	ck_assert_int_eq(mkdir("there", 0777), 0);

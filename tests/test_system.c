@@ -215,7 +215,7 @@ make_zone(int zone, const char *name, const char *energy)
 	write_zone(zone, "energy_uj", energy);
 }
 
-TEST(energy_is_of_all_packages_also_when_a_counter_begins_again)
+TEST(energy_covers_all_packages_even_if_a_counter_wraps)
 {
 	scratch_fresh("energy");
 	make_zone(0, "package-0\n", "999000\n");

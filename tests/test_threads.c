@@ -43,7 +43,7 @@ TEST(classic_actions_keep_their_names)
 	}
 }
 
-TEST(threads_that_are_not_known_have_no_kinds)
+TEST(unknown_threads_have_no_kinds)
 {
 	struct nb_results *results = record_rig_new();
 	struct record_group groups[NB_GROUPS_MAX];

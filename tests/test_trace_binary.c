@@ -94,7 +94,7 @@ is_found(const char *bytes, size_t size)
 	ck_assert_int_eq(strncmp(all, found.ops.data, found.ops.size), 0);
 }
 
-TEST(damage_of_any_bit_is_found)
+TEST(damage_of_any_bit_is_detected)
 {
 	char bytes[TWO];
 	for (size_t i = 0; i < TWO; i++) {
@@ -106,7 +106,7 @@ TEST(damage_of_any_bit_is_found)
 	}
 }
 
-TEST(a_trace_that_is_cut_short_is_found)
+TEST(truncated_trace_is_detected)
 {
 	for (size_t size = 0; size < TWO; size++)
 		is_found(two_blocks, size);
@@ -117,7 +117,7 @@ TEST(a_trace_that_is_cut_short_is_found)
 		found.error, "trace: block 2: the file ends inside it or before its end mark");
 }
 
-TEST(blocks_that_are_lost_swapped_or_twice_are_found)
+TEST(lost_swapped_or_repeated_blocks_are_detected)
 {
 	char bytes[2 * TWO];
 	size_t second = TWO - BLOCK - SECOND, first = SECOND - HEADER;

@@ -59,7 +59,7 @@ TEST(the_operation_that_cannot_be_written_is_named)
 		"written: operation 1 cannot be written: it scans 0 records");
 }
 
-TEST(no_operations_are_a_trace_too)
+TEST(empty_trace_is_valid)
 {
 	static const uint32_t formats[] = {NB_TRACE_YCSB_TEXT, NB_TRACE_YCSB_LOG, NB_TRACE_U64,
 		NB_TRACE_KEYS, NB_TRACE_CACHE_CSV, NB_TRACE_MININB};

@@ -17,7 +17,7 @@ make_dir(const char *path)
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 }
 
-TEST(all_that_is_below_is_removed)
+TEST(all_files_below_are_removed)
 {
 	scratch_fresh("all");
 	make_dir("t");

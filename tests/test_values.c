@@ -189,7 +189,7 @@ TEST(many_values_at_once_equal_single_ones)
 	}
 }
 
-TEST(any_flipped_bit_is_found)
+TEST(any_flipped_bit_is_detected)
 {
 	static const size_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
 		17, 23, 24, 25, 100, 1040, 1041, 4096, 100000};
@@ -207,7 +207,7 @@ TEST(any_flipped_bit_is_found)
 		}
 }
 
-TEST(a_value_of_another_size_is_found)
+TEST(value_of_another_size_is_detected)
 {
 	for (size_t i = 0; i < SOME_SIZES; i++) {
 		size_t size = some_size(i);
@@ -260,7 +260,7 @@ check_exchange(uint8_t *value, size_t size, size_t a, size_t b, size_t length)
 	free(passing);
 }
 
-TEST(exchanged_words_are_found)
+TEST(exchanged_words_are_detected)
 {
 	uint8_t *value = make(116, 1, 5, key_of(16), 0);
 	for (size_t a = 0; a + 8 <= 116; a += 4)
@@ -269,7 +269,7 @@ TEST(exchanged_words_are_found)
 	free(value);
 }
 
-TEST(exchanged_pages_are_found)
+TEST(exchanged_pages_are_detected)
 {
 	static const size_t pages[] = {512, 1024, 4096, 16384};
 	enum { SIZE = 65536 + 16 };
@@ -285,7 +285,7 @@ TEST(exchanged_pages_are_found)
 	}
 }
 
-TEST(exchanged_halves_of_a_huge_value_are_found)
+TEST(exchanged_halves_of_a_huge_value_are_detected)
 {
 	enum { HALF = 128 << 20, SIZE = 16 + 2 * HALF };
 	uint8_t *value = make(SIZE, 1, 5, key_of(16), 0);
@@ -300,7 +300,7 @@ TEST(exchanged_halves_of_a_huge_value_are_found)
 	free(value);
 }
 
-TEST(a_shifted_value_is_found)
+TEST(shifted_value_is_detected)
 {
 	static const size_t sizes[] = {24, 100, 1024, 65536};
 	static const size_t shifts[] = {1, 4, 8, 16, 1024};
@@ -337,7 +337,7 @@ check_torn(const uint8_t *one, const uint8_t *other, size_t size, size_t at)
 	free(torn);
 }
 
-TEST(a_torn_value_is_found)
+TEST(torn_value_is_detected)
 {
 	static const size_t sizes[] = {24, 100, 1024, 65536};
 	for (size_t i = 0; i < 4 * RATIOS; i++) {

@@ -142,7 +142,7 @@ set_up_nth(struct fixture *f, uint32_t verb, size_t n)
 }
 
 /* Threads take strata in turn. So it is enough that all strata give operation i its bytes. */
-TEST(an_operation_is_the_same_whatever_was_made_before)
+TEST(operation_does_not_depend_on_earlier_ones)
 {
 	static const uint64_t strata[] = {2, 0, 3, 3, 1};
 	for (uint32_t verb = NB_VERB_PUT; verb <= NB_VERB_DELETE; verb++)
@@ -202,7 +202,7 @@ TEST(large_keys_and_values_have_blocks_of_one_operation)
 	}
 }
 
-TEST(the_digest_names_all_that_makes_a_put)
+TEST(digest_covers_everything_that_determines_a_put)
 {
 	struct nb_workload put = workload_of(NB_VERB_PUT, 16, 100);
 	struct nb_workload others[] = {put, put, put, put, put, put, put, put};
@@ -225,7 +225,7 @@ TEST(the_digest_names_all_that_makes_a_put)
 	ck_assert_uint_eq(verb_digest(&put, 42), digests[0]);
 }
 
-TEST(the_digest_of_gets_does_not_ask_how_values_were_made)
+TEST(digest_of_gets_does_not_depend_on_values)
 {
 	for (uint32_t verb = NB_VERB_GET; verb <= NB_VERB_DELETE; verb++) {
 		struct nb_workload one = workload_of(verb, 16, 100), other = one;
@@ -239,7 +239,7 @@ TEST(the_digest_of_gets_does_not_ask_how_values_were_made)
 }
 
 /* In a gibibyte, a ratio larger by 1e-7 means 13 more incompressible words. */
-TEST(other_bytes_have_another_digest)
+TEST(different_bytes_have_different_digests)
 {
 	struct nb_workload one = workload_of(NB_VERB_PUT, 16, NB_VALUE_SIZE_MAX), other = one;
 	other.value_ratio += 1e-7;

@@ -49,7 +49,7 @@ TEST(verdicts_have_names)
 	ck_assert_str_eq(job_verdict_name(JOB_STALE), "stale");
 }
 
-TEST(a_value_that_is_wrong_is_found_by_each_kind_of_read)
+TEST(wrong_value_is_detected_by_each_kind_of_read)
 {
 	static const struct {
 		uint32_t defect;
@@ -83,7 +83,7 @@ TEST(a_value_that_is_wrong_is_found_by_each_kind_of_read)
 static const char *const scans[] = {"scan = 1\ndistribution = sequential",
 	"scan = 1\ndistribution = sequential\nscan-direction = backward"};
 
-TEST(a_scan_that_does_wrong_is_found)
+TEST(wrong_scan_is_detected)
 {
 	/*
 	 * Backward, scan i returns min(i + 1, 8) records, and then learns that it is at the
@@ -157,7 +157,7 @@ TEST(thread_must_read_its_last_put)
 	}
 }
 
-TEST(a_record_that_this_thread_deleted_must_not_be_there)
+TEST(record_deleted_by_this_thread_must_be_missing)
 {
 	struct job_worker *worker = toy_one(
 		&rig, &with, FEW "read = 2\nupsert = 1\ndelete = 1\n");
@@ -171,7 +171,7 @@ TEST(a_record_that_this_thread_deleted_must_not_be_there)
 /** Each record is visited twice, with 4999 others between. */
 #define TWICE "records = 5000\ncount = 10000\ndistribution = sequential\n"
 
-TEST(a_put_that_was_lost_long_ago_is_found)
+TEST(put_lost_long_ago_is_detected)
 {
 	struct job_worker *worker = toy_one(&rig, &with, TWICE "read-modify-write = 1\n");
 	toy_break(TOY_DROP, TOY_PUT, 71, 1);
@@ -180,7 +180,7 @@ TEST(a_put_that_was_lost_long_ago_is_found)
 	ck_assert_uint_eq(worker->findings.cases[0].expected, 71);
 }
 
-TEST(a_delete_that_was_undone_long_ago_is_found)
+TEST(delete_undone_long_ago_is_detected)
 {
 	struct job_worker *worker = toy_one(&rig, &with, TWICE "read = 1\ndelete = 1\n");
 	toy.is_logging = true;
@@ -308,7 +308,7 @@ TEST(miss_of_a_record_without_other_writers_is_a_finding)
 	}
 }
 
-TEST(only_the_share_that_was_asked_for_is_looked_at)
+TEST(only_the_requested_share_is_verified)
 {
 	begin("read = 1");
 	with.part->plan.verify_threshold = 0;
@@ -415,7 +415,7 @@ TEST(values_from_before_a_reuse_of_versions_are_recognised)
 	ck_assert_uint_eq(worker->findings.foreign, 0);
 }
 
-TEST(an_insert_that_finds_a_new_record_there_is_found)
+TEST(insert_that_finds_its_new_record_is_detected)
 {
 	struct job_worker *worker = begin("insert = 1\ninsert-verb = insert");
 	toy_go(&with);
@@ -461,7 +461,7 @@ TEST(verification_finds_lost_records)
 	}
 }
 
-TEST(reading_back_takes_the_last_writes_and_a_share_of_older_ones)
+TEST(verification_reads_the_last_writes_and_a_share_of_older_ones)
 {
 	/* the last 1024, and every eighth of the other 7976, from index 0 on */
 	static const uint64_t lost[] = {9000, 9000 - 1023, 1};
@@ -479,7 +479,7 @@ TEST(reading_back_takes_the_last_writes_and_a_share_of_older_ones)
 	}
 }
 
-TEST(reading_back_accuses_no_good_engine)
+TEST(verification_of_a_correct_engine_has_no_findings)
 {
 	static const char *const mixes[] = {"update = 1", "insert = 1", "delete = 1",
 		"upsert = 1", "upsert = 1\ndelete = 1\nread = 1\nspace = 50", "batch = 1",
@@ -512,7 +512,7 @@ load(uint32_t defect)
 	return with.workers[0];
 }
 
-TEST(reading_back_a_loading_finds_a_lost_put)
+TEST(verification_of_a_load_finds_a_lost_put)
 {
 	struct job_worker *worker = load(TOY_DROP);
 	ck_assert_uint_eq(worker->findings.verified, 500);
@@ -522,7 +522,7 @@ TEST(reading_back_a_loading_finds_a_lost_put)
 	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
 }
 
-TEST(reading_back_a_loading_finds_the_value_of_an_earlier_run)
+TEST(verification_of_a_load_finds_the_value_of_an_earlier_run)
 {
 	struct job_worker *worker = begin("update = 1\ndistribution = sequential");
 	toy_go(&with);
@@ -602,7 +602,7 @@ TEST(get_that_sets_no_value_is_a_value_of_the_wrong_size)
 	ck_assert_uint_eq(worker->findings.verdicts[JOB_WRONG_SIZE], 400);
 }
 
-TEST(a_halt_ends_reading_back)
+TEST(halt_ends_the_verification)
 {
 	struct job_worker *worker = begin("update = 1");
 	toy_go(&with);
@@ -619,7 +619,7 @@ get_halting(struct nb_session *session, struct nb_slice key, struct nb_slice *va
 	return toy_engine().get(session, key, value);
 }
 
-TEST(a_halt_ends_reading_back_a_loading_after_the_record_at_hand)
+TEST(halt_ends_the_verification_of_a_load_after_the_current_record)
 {
 	struct job_worker *worker = load(TOY_RIGHT);
 	toy_reset();

@@ -276,7 +276,7 @@ multi_get_of(struct nb_session *session, const struct nb_slice *keys, size_t cou
 	return NB_OK;
 }
 
-TEST(a_failure_among_many_is_not_lost_behind_a_miss)
+TEST(failure_among_many_is_not_hidden_by_a_miss)
 {
 	static const int32_t cases[][ITEMS] = {{NB_NOT_FOUND, NB_FAIL, NB_OK, NB_OK},
 		{NB_OK, NB_FAIL, NB_NOT_FOUND, NB_OK}, {NB_FAIL, NB_NOT_FOUND},
@@ -303,7 +303,7 @@ put_odd(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 	return toy_engine().put(session, key, value);
 }
 
-TEST(an_answer_that_no_operation_has_ends_the_worker)
+TEST(invalid_answer_ends_the_worker)
 {
 	/* not even NB_EXISTS, which only an insert may return */
 	static const int answers[] = {NB_EXISTS, NB_PENDING, 17, INT32_MAX};
@@ -322,7 +322,7 @@ TEST(an_answer_that_no_operation_has_ends_the_worker)
 
 /* ---- conflicts ---- */
 
-TEST(a_conflict_is_counted_and_the_operation_tried_again)
+TEST(conflict_is_counted_and_the_operation_retried)
 {
 	static const struct {
 		const char *mix;
@@ -348,7 +348,7 @@ TEST(a_conflict_is_counted_and_the_operation_tried_again)
 	}
 }
 
-TEST(a_transaction_that_loses_is_done_again_as_a_whole)
+TEST(conflicting_transaction_is_repeated_as_a_whole)
 {
 	static const struct {
 		uint32_t verb, nth;
@@ -387,7 +387,7 @@ TEST(a_transaction_that_loses_is_done_again_as_a_whole)
 	}
 }
 
-TEST(conflicts_are_tried_again_after_a_while_until_the_time_is_up)
+TEST(conflicts_are_retried_with_pauses_until_the_end)
 {
 	enum { LIMIT_NS = 50 * 1000 * 1000 };
 	begin("update = 1");
@@ -410,7 +410,7 @@ put_conflicts_and_halts(struct nb_session *session, struct nb_slice key, struct 
 	return NB_CONFLICT;
 }
 
-TEST(a_halt_ends_a_conflict_that_is_tried_again)
+TEST(halt_ends_retries_of_a_conflict)
 {
 	struct job_worker *worker = begin("update = 1");
 	rig.run->engine->table.put = put_conflicts_and_halts;
@@ -447,7 +447,7 @@ release_slow(struct nb_session *session)
 	spin(SPIN_NS);
 }
 
-TEST(time_holds_the_call_and_the_release)
+TEST(time_includes_the_call_and_the_release)
 {
 	struct job_worker *worker = begin("read = 1\ncount = 20");
 	rig.run->engine->table.get = get_slow;
@@ -681,7 +681,7 @@ put_halting(struct nb_session *session, struct nb_slice key, struct nb_slice val
 	return toy_engine().put(session, key, value);
 }
 
-TEST(a_halt_stops_after_the_operation_at_hand)
+TEST(halt_stops_after_the_current_operation)
 {
 	begin("read = 1");
 	with.halt = 1;
@@ -788,7 +788,7 @@ TEST(time_limit_beyond_the_clock_is_no_limit)
 	ck_assert_uint_eq(with.workers[0]->done, COUNT);
 }
 
-TEST(operations_that_are_due_after_the_end_are_not_begun)
+TEST(operations_due_after_the_end_do_not_begin)
 {
 	/* due at 0, 10, 20, ... ms or a period later: at most 3 within 25 ms */
 	begin("read = 1\nrate = 100\nduration = 25ms\ncount = 0");
@@ -816,7 +816,7 @@ TEST(a_thread_waits_for_the_inserts_that_it_may_read)
 	ck_assert_uint_eq(with.workers[0]->strata_done, 8);
 }
 
-TEST(a_thread_that_has_done_all_and_ended_is_waited_for_no_more)
+TEST(finished_thread_delays_no_other)
 {
 	begin(PAIR);
 	with.part->plan.verify_threshold = 0; /* its operations here are invented */

@@ -82,7 +82,7 @@ engine_with(const char *defect)
 	ck_abort_msg("no defect %s", defect);
 }
 
-TEST_EACH(each_defect_is_found, broken_count())
+TEST_EACH(each_defect_is_detected, broken_count())
 {
 	struct seen seen;
 	const struct defect *defect = broken_defect((size_t)_i);
@@ -276,7 +276,7 @@ TEST(missing_parts_are_named)
 	ck_assert_ptr_nonnull(strstr(seen.text, "concurrent"));
 }
 
-TEST(mandatory_verb_that_is_missing_breaks_without_a_crash)
+TEST(missing_mandatory_verb_breaks_without_a_crash)
 {
 	struct seen seen;
 	struct nb_engine poor = *memory;
@@ -308,7 +308,7 @@ static const struct nb_option bad_options[][3] = {
 static const char *const option_promises[] = {"options_have_names_types_and_help",
 	"choices_of_options_are_well_formed", "defaults_of_options_are_allowed_values"};
 
-TEST_EACH(bad_option_table_is_found, UNIT_COUNT(bad_options))
+TEST_EACH(bad_option_table_is_detected, UNIT_COUNT(bad_options))
 {
 	struct seen seen;
 	struct nb_engine engine = *memory;
@@ -403,7 +403,7 @@ seen_apart(const struct nb_engine *engine, const char *promise, int outcome)
 	return seen;
 }
 
-TEST(apart_finds_the_same)
+TEST(check_in_a_separate_process_finds_the_same)
 {
 	for (int i = 0; i < 2; i++) {
 		struct seen here, apart;
@@ -579,7 +579,7 @@ TEST(stop_ends_a_check_that_hangs)
 	ck_assert_int_eq(rc, NB_ERR_INTERRUPTED);
 }
 
-TEST(scratch_that_is_not_there_is_a_failure)
+TEST(missing_scratch_directory_is_a_failure)
 {
 	struct nb_check_args args = args_of(memory);
 	args.scratch = "/nowhere";

@@ -126,7 +126,7 @@ TEST(flush_and_fence_make_a_store_durable)
 	file_end();
 }
 
-TEST(flush_alone_and_fence_alone_do_not)
+TEST(flush_alone_and_fence_alone_do_not_make_a_store_durable)
 {
 	file_begin();
 	pm_store64(line(0), 1);
@@ -173,7 +173,7 @@ TEST(word_is_never_torn)
 	file_end();
 }
 
-TEST(many_lines_are_sampled_each_missing_and_each_alone)
+TEST(each_of_many_lines_is_sampled_missing_and_alone)
 {
 	file_begin();
 	for (int i = 0; i < 16; i++)
@@ -205,7 +205,7 @@ TEST(fence_of_another_thread_has_no_effect)
 	file_end();
 }
 
-TEST(store_around_pm_h_is_noticed)
+TEST(store_without_pm_h_is_detected)
 {
 	file_begin();
 	words[0] = 1;
@@ -492,7 +492,7 @@ TEST(transaction_of_libpmemobj_survives_every_image)
 	ck_assert(!has_wrong_pair(true));
 }
 
-TEST(transaction_without_a_snapshot_does_not)
+TEST(transaction_without_a_snapshot_does_not_survive)
 {
 	ck_assert(has_wrong_pair(false));
 }
