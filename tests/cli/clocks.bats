@@ -8,7 +8,7 @@ load helper
 stepping()
 {
 	# a sanitizer must be the first library
-	! grep -qa '__asan_init\|__tsan_init' "$MININB" || skip 'not with a sanitizer'
+	! grep -qa '__asan_init\|__tsan_init' "$MININB" || skip 'a sanitizer must be the first library'
 	run "-$2" --separate-stderr env CLOCK_STEPS="$1" LD_PRELOAD="$MININB_TEST_CLOCK_STEPS" \
 		timeout 60 "$MININB" "${@:3}"
 }
@@ -47,7 +47,7 @@ PY
 
 @test "the result reports a time stamp counter that drifts from the kernel's clock" {
 	[[ $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource) == tsc ]] ||
-		skip 'the kernel does not keep time by the counter'
+		skip 'the kernel does not use the time stamp counter as its clock'
 	mininb 0 keys -c 200k
 	stepping monotonic 0 put -d memory -c 200k --clock=tsc --output=r.json
 	matches "$output" 'the clock drifted: the time stamp counter ran (0\.9|1\.0)[0-9] % slow'

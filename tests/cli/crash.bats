@@ -81,7 +81,7 @@ counted()
 
 @test "the same seed repeats counted moments" {
 	mininb 0 crash -d "$(plugin keeper)" --durability=process --rounds=1 --output=try.json
-	grep -q '"counted": 1' try.json || skip 'no process can be followed by ptrace here'
+	grep -q '"counted": 1' try.json || skip 'ptrace is not permitted'
 	for defect in none tears; do
 		counted a.json $defect
 		counted b.json $defect
@@ -135,7 +135,7 @@ counted()
 @test "a full disk is not an error of the engine" {
 	needs_leveldb
 	mkdir small
-	unshare -rm mount -t tmpfs none small 2>/dev/null || skip 'no file system can be mounted'
+	unshare -rm mount -t tmpfs none small 2>/dev/null || skip 'may not mount a file system'
 	run -1 --separate-stderr unshare -rm sh -c 'mount -t tmpfs -o size=2m none small &&
 		exec "$1" crash -d leveldb --durability=process --rounds=20 --path=small' sh "$MININB"
 	matches "$stderr" 'small has [0-9]+ KiB left; the last finding may be caused by that'

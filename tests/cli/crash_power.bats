@@ -82,7 +82,7 @@ setup_file()
 		contains "$output" 'No promise was broken in 60 crashes.'
 		count=$((count + 1))
 	done <<<$'lmdb 1 journalled\ntdb 6 journalled\nfaster 5 posix'
-	((count > 0)) || skip 'neither is built'
+	((count > 0)) || skip 'none of the engines is built'
 }
 
 @test "engines recreate a database that lost power during its creation" {

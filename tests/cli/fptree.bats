@@ -8,7 +8,7 @@ setup_file()
 {
 	needs_engine fptree
 	# Without persistent memory, flushes of cache lines make data durable only on tmpfs.
-	[[ -d /dev/shm ]] || skip 'there is no /dev/shm'
+	[[ -d /dev/shm ]] || skip '/dev/shm is missing'
 	SHM=$(mktemp -d /dev/shm/mininb-bats.XXXXXX)
 	export SHM
 }

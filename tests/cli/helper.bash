@@ -185,7 +185,7 @@ unprivileged()
 	if ((EUID == 0)); then
 		command -v setpriv >/dev/null || skip 'is root, and setpriv is not installed'
 		setpriv --bounding-set=-dac_override,-dac_read_search true 2>/dev/null ||
-			skip 'is root, and may not give it up'
+			skip 'is root and may not drop privileges'
 		run "-$1" --separate-stderr setpriv --bounding-set=-dac_override,-dac_read_search \
 			"$MININB" "${@:2}"
 	else

@@ -9,7 +9,7 @@ setup_file()
 	local path=$PATH:/usr/sbin
 	if ! PATH=$path command -v mariadbd >/dev/null ||
 		! "$MININB" engines 2>/dev/null | grep -q '^mariadb '; then
-		skip "no mariadbd, or no plugin for it"
+		skip "mariadbd is not installed, or its plugin is not built"
 	fi
 	export server=$BATS_FILE_TMPDIR/m
 	mkdir "$server"

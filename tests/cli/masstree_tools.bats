@@ -167,7 +167,7 @@ await_server()
 }
 
 @test "factor makes a table and a plot of the engine's variants" {
-	[[ $("$MININB" engines) == *masstree* ]] || skip 'masstree was not built'
+	[[ $("$MININB" engines) == *masstree* ]] || skip 'masstree is not built'
 	COUNT=300 RUNS=2 "$tools/factor" analysis >text 2>said
 	equals "$(awk '{ print $1 }' text | tr '\n' ' ')" \
 		'variant Base +allocator +hugepages +compare +prefetch +permutation '

@@ -28,7 +28,7 @@ member()
 }
 
 @test "without permission for a control group, load prints a suggestion before it starts" {
-	((EUID == 0)) || skip 'is not root'
+	((EUID == 0)) || skip 'needs root'
 	command -v setpriv >/dev/null || skip 'setpriv is not installed'
 	chmod 777 .
 	run -1 --separate-stderr setpriv --reuid=65534 --clear-groups "$MININB" load -d memory \
@@ -39,7 +39,7 @@ member()
 }
 
 @test "without memory control groups, load prints a suggestion" {
-	((EUID == 0)) || skip 'is not root'
+	((EUID == 0)) || skip 'needs root'
 	unshare --mount sh -c 'mount -t tmpfs none /sys/fs/cgroup' || skip 'cannot hide /sys/fs/cgroup'
 	run -1 --separate-stderr unshare --mount sh -c 'mount -t tmpfs none /sys/fs/cgroup
 		exec "$0" load -d memory -w ycsb-c --records=10 --memory=64MiB' "$MININB"
@@ -50,14 +50,14 @@ member()
 # An administrator delegates a cgroup by making the user its owner.
 @test "a user with a delegated version 1 control group can set a limit" {
 	needs_no_sanitizer
-	((EUID == 0)) || skip 'is not root'
+	((EUID == 0)) || skip 'needs root'
 	command -v setpriv >/dev/null || skip 'setpriv is not installed'
 	local group=/sys/fs/cgroup/memory
 	group+=$(sed -n 's/^[0-9]*:\([^:]*,\)*memory\(,[^:]*\)*:\(.*\)/\3/p' /proc/self/cgroup)
 	[[ -e $group/memory.limit_in_bytes ]] || group=/sys/fs/cgroup/memory
-	[[ -e $group/memory.limit_in_bytes ]] || skip 'has no control groups of version 1'
+	[[ -e $group/memory.limit_in_bytes ]] || skip 'the system has no memory control groups of version 1'
 	group=$group/test-$$
-	mkdir "$group" || skip "$group cannot be made"
+	mkdir "$group" || skip "cannot create $group"
 	chown 65534 "$group" "$group/cgroup.procs" "$group/tasks"
 	chmod 777 .
 	run -0 --separate-stderr sh -c 'echo $$ >"$0/cgroup.procs"

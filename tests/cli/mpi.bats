@@ -168,16 +168,16 @@ loses_an_engine()
 
 # The script compares the digests itself. It has its own network namespace, as each rank has.
 @test "ranks in network namespaces match one process, with a Redis Cluster and with serve" {
-	((EUID == 0)) || skip 'needs root, for network namespaces'
+	((EUID == 0)) || skip 'needs root for network namespaces'
 	for tool in ip unshare mpirun.mpich redis-server redis-cli jq; do
 		command -v "$tool" >/dev/null || skip "$tool is not installed"
 	done
 	[[ -e $(dirname "$MININB")/../lib/mininb-mpich.so ]] || skip 'mininb was built without mpich'
-	"$MININB" engines 2>/dev/null | grep -q '^redis ' || skip 'no plugin for redis'
+	"$MININB" engines 2>/dev/null | grep -q '^redis ' || skip 'the plugin redis is not built'
 	unshare --net --mount sh -ec 'mkdir -p /run/netns; mount -t tmpfs none /run/netns
 		ip netns add one; ip link add probe0 type bridge
 		ip link add probe1 type veth peer name probe2 netns one' ||
-		skip 'network namespaces, bridges or veth cannot be made here'
+		skip 'may not create network namespaces, bridges or veth'
 	run -0 --separate-stderr env MININB_SECONDS=0.3 timeout -k 5 240 \
 		"$MININB_TEST_MAN/../bench/ranks.sh" "$(dirname "$MININB")/.." 2
 	matches "$output" 'redis: one process [0-9]+ ops/s, ranks [0-9]+ ops/s'

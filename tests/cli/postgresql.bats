@@ -13,7 +13,7 @@ setup_file()
 	export PATH=$PATH:$programs
 	if ! command -v initdb >/dev/null || ! command -v psql >/dev/null ||
 		! "$MININB" engines 2>/dev/null | grep -q '^postgresql '; then
-		skip "no initdb and psql, or no plugin for them"
+		skip "initdb and psql are not installed, or their plugin is not built"
 	fi
 	server=$(mktemp -d /tmp/mininb-pg-XXXXXX)
 	export server

@@ -160,7 +160,7 @@ prints_one_result()
 }
 
 @test "an old file stays until the new one is complete" {
-	[[ -w /dev/full ]] || skip 'there is no /dev/full'
+	[[ -w /dev/full ]] || skip '/dev/full is missing'
 	put_into a.json
 	local before
 	before=$(cat a.json)

@@ -49,7 +49,7 @@ needs_counts()
 @test "a preloaded library makes the number of syncs unknown" {
 	needs_counts
 	echo 'int fsync(int fd) { return fd - fd; }' >before.c
-	cc -shared -fPIC -o before.so before.c 2>/dev/null || skip 'no C compiler'
+	cc -shared -fPIC -o before.so before.c 2>/dev/null || skip 'no C compiler is installed'
 	LD_PRELOAD="$PWD/before.so" put_40 0 "$(plugin syncs_never)"
 	contains "$(line_of Syncs)" 'not known: fsync is that of before.so'
 	lacks "$output" ' claims commit'
@@ -74,7 +74,7 @@ needs_counts()
 	needs_leveldb
 	put_40 0 leveldb
 	matches "$(line_of Syncs)" '^4[0-9] fdatasync, 1(\.[0-9]*)? per write'
-	strace -f -qq -e trace=fdatasync -o trace true 2>/dev/null || skip 'no strace'
+	strace -f -qq -e trace=fdatasync -o trace true 2>/dev/null || skip 'strace is not installed or not permitted'
 	rm -r nb
 	# A leak checker cannot run under strace.
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 run -0 --separate-stderr strace -f -qq -e trace=fdatasync -o trace \

@@ -34,7 +34,7 @@ stepper=$MININB_TEST_PLUGINS/stepper.so
 }
 
 @test "sqlite has tables of objects and edges, counts their rows, and uses transactions" {
-	"$MININB" engines 2>/dev/null | grep -q '^sqlite ' || skip "no plugin for sqlite"
+	"$MININB" engines 2>/dev/null | grep -q '^sqlite ' || skip "the plugin sqlite is not built"
 	for journal in wal delete; do
 		mkdir "$journal"
 		(cd "$journal" && "$MININB_TEST_SQL_TABLES" sqlite '' 7 "journal=$journal")

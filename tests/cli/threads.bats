@@ -54,8 +54,8 @@ with_interface()
 }
 
 @test "--pinirq moves network interrupts during a run, and moves them back at its end" {
-	(with_interface true) 2>/dev/null || skip 'may not mount'
-	[[ $(</sys/devices/system/cpu/online) == *-* ]] || skip 'has one CPU'
+	(with_interface true) 2>/dev/null || skip 'may not mount a file system'
+	[[ $(</sys/devices/system/cpu/online) == *-* ]] || skip 'the machine has one CPU'
 	local signal run=(run -d memory -w ycsb-c --records=100 --pin --pinirq=eth7)
 	for signal in INT TERM; do
 		(with_interface "$MININB" "${run[@]}" --duration=10m) >out 2>err 3>&- &
