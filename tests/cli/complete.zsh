@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What zsh offers where TAB is pressed at the end of a line: for each LINE a line of
-# words in order, complete.zsh DIRECTORY LINE..., where DIRECTORY has _mininb. An interactive
-# zsh in a terminal of its own completes, with compadd watched: it is by that all candidates
-# go.
+# Prints zsh's offers for TAB at the end of each LINE, one line of words each, in order:
+# complete.zsh DIRECTORY LINE... DIRECTORY contains _mininb. An interactive zsh completes in its own
+# terminal, and a replacement of compadd records all candidates.
 emulate -R zsh
 zmodload zsh/zpty
 
@@ -19,7 +18,7 @@ cat >$out.zsh <<'END'
 	{
 		local arg
 		local -a __offered
-		for arg; do # asked what fits, and adds nothing
+		for arg; do # a query for matches adds no candidates
 			[[ $arg != (-|--) ]] || break
 			[[ $arg != -[OAD] ]] || { builtin compadd "$@"; return }
 		done
@@ -37,7 +36,7 @@ cat >$out.zsh <<'END'
 END
 zpty shell zsh -f -i
 zpty -w shell "dir=${(q)dir} out=${(q)out}; cd ${(q)PWD}; . ${(q)out}.zsh; : >${(q)out}.ready"
-# The terminal is emptied all the while: a shell that may not write does not go on.
+# Read the terminal all the time, because a shell that cannot write does not continue.
 wait_for()
 {
 	local text
@@ -46,7 +45,7 @@ wait_for()
 		[[ ! -e $1 ]] || return 0
 		sleep 0.02
 	done
-	print -u2 "complete.zsh: $1 did not come"
+	print -u2 "complete.zsh: $1 never appeared"
 	exit 1
 }
 wait_for $out.ready

@@ -5,16 +5,16 @@
 //
 // - No exception may leave a verb. Each verb that can throw does its work in guarded(),
 //   which turns an exception into a failure with a text. The verbs are noexcept, so an
-//   overlooked exception ends the program where it happened.
-// - C++17 has no designated initialisers, so the table is filled in by a lambda. It is
-//   constexpr: the table is there before any code of the plugin has run.
+//   overlooked exception ends the program at its origin.
+// - C++17 has no designated initialisers, so a lambda fills in the table. It is constexpr:
+//   the table exists before any code of the plugin runs.
 // - nb_db and nb_session are classes with destructors. The plugin creates them with new
 //   and deletes them with delete; the header only names them.
 //
-// get holds the lock shared until release, so that it can lend the map's own memory; a
-// writer waits for as long as the host reads one value. A scan must not hold writers up
-// for its whole length, so it copies each record out, and finds the next one by the last
-// key. It sees the later writes of other sessions, so it is not a snapshot.
+// get holds the shared lock until release, because it lends the map's own memory; a writer
+// waits while the host reads one value. A scan must not delay writers for its whole length,
+// so it copies each record, and finds the next one by the last key. It sees later writes of
+// other sessions, so it is not a snapshot.
 #include <mininb/engine.h>
 
 #include <exception>
@@ -26,8 +26,8 @@
 #include <string>
 #include <string_view>
 
-// std::string compares as memcmp() does, a prefix first. less<> finds by string_view, so
-// that a lookup makes no string.
+// std::string compares like memcmp(), a prefix first. less<> finds by string_view, so a
+// lookup makes no string.
 using Map = std::map<std::string, std::string, std::less<>>;
 
 struct nb_db {
@@ -39,9 +39,9 @@ struct nb_db {
 struct nb_session {
 	nb_db *db;
 	std::shared_lock<std::shared_mutex> loan; // held from get to release
-	std::string key, value;                   // a scan's last record
+	std::string key, value;                   // the last record of a scan
 	bool is_backward, is_keys_only;
-	bool is_past; // the key was told: go on beyond it
+	bool is_past; // the key was returned: continue after it
 	bool is_from_end;
 };
 
@@ -154,7 +154,7 @@ put(nb_session *session, nb_slice key, nb_slice value) noexcept
 {
 	nb_db *db = session->db;
 	return guarded(db->host, [&] {
-		std::string copy(view(value)); // what takes time or throws, not under the lock
+		std::string copy(view(value)); // slow and may throw, so before the lock
 		const std::lock_guard lock(db->mutex);
 		const auto at = db->map.lower_bound(view(key));
 		if (at != db->map.end() && at->first == view(key))
@@ -208,7 +208,7 @@ scan_open(nb_session *session, const nb_scan_args *args) noexcept
 	});
 }
 
-// Where a scan goes on; end() if nowhere. The caller holds the lock.
+// Return the place where a scan continues, or end(). The caller holds the lock.
 Map::const_iterator
 next_record(const Map &map, const nb_session &session)
 {

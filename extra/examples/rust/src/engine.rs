@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! `<mininb/engine.h>` in Rust: what this plugin needs of it, and the whole of its layout.
+//! `<mininb/engine.h>` in Rust: its whole layout, and the constants that this plugin needs.
 //!
-//! The header is the law; what the fields mean is said there. A structure is declared
-//! together with the offset of each field and its size, as `tests/abi.txt` of mininb freezes
-//! them, and what is declared otherwise does not compile. `offset_of!` came with Rust 1.77;
-//! without it the offsets are computed as `repr(C)` lays fields out (The Rust Reference,
-//! "Type layout"). The header leaves no padding between them, so each begins where the one
-//! before it ends.
+//! The header is authoritative and describes the fields. Each structure is declared with the
+//! offset of each field and its size, as mininb's `tests/abi.txt` freezes them. A different
+//! declaration does not compile. `offset_of!` needs Rust 1.77, so the offsets are computed by
+//! the rules of `repr(C)` (The Rust Reference, "Type layout"). The header has no padding
+//! between fields, so each field begins at the end of the previous one.
 //!
 //! A verb that may be NULL is an `Option` of a function, which has the layout of the pointer.
-#![allow(dead_code)] // a plugin does not use all of it
+#![allow(dead_code)] // a plugin does not use all items
 
 use std::os::raw::{c_char, c_int, c_void};
 
@@ -73,7 +72,7 @@ pub const NB_LOG_INFO: u32 = 0;
 pub const NB_LOG_WARNING: u32 = 1;
 
 abi_struct! {
-    /// Borrowed bytes; `data` may be NULL where `size` is 0.
+    /// Borrowed bytes; `data` may be NULL if `size` is 0.
     #[derive(Clone, Copy)]
     NbSlice, 16:
         0 data: *const c_void,
@@ -103,7 +102,7 @@ pub union NbOptionUnion {
 
 abi_struct! {
     NbOptionValue, 16:
-        0 value: NbOptionUnion, // without a name in C
+        0 value: NbOptionUnion, // unnamed in C
         8 is_set: u32,
         12 spare_u32: u32,
 }
@@ -164,7 +163,7 @@ abi_struct! {
         28 spare_u32: u32,
 }
 
-/// `struct nb_db` and `struct nb_session` are the plugin's own. To the host they are addresses.
+/// The plugin defines `struct nb_db` and `struct nb_session`. The host knows only their addresses.
 pub type DbPtr = *mut c_void;
 pub type SessionPtr = *mut c_void;
 
@@ -224,6 +223,6 @@ abi_struct! {
         280 variant: Option<unsafe extern "C" fn(*const NbOptionValue) -> *const NbEngine>,
 }
 
-// SAFETY: a table is never written, and what its pointers point to lives as long as the
-// program and is not written either.
+// SAFETY: nothing writes a table or the data behind its pointers, which live as long as the
+// program.
 unsafe impl Sync for NbEngine {}

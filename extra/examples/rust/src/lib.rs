@@ -2,16 +2,16 @@
 //! A plugin in Rust: `BTreeMap` under an `RwLock`. Differences from the template in C:
 //!
 //! - A panic must not unwind into the host. Each verb does its work in `guarded()`, which
-//!   turns a panic into a failure with a text. After a panic under the lock the lock is
-//!   poisoned, and each later verb that takes it is such a failure as well.
-//! - The host knows addresses only. A database and a session are boxes whose addresses are
-//!   handed out by open and taken back by close; between the two they are borrowed. `unsafe`
-//!   here relies on the order of calls that engine.h states:
-//!   no call on an address before open or after close, and a session on one thread only.
-//! - A lent value has to outlive the call, and the session cannot keep a guard of the lock
+//!   turns a panic into a failure with a text. A panic under the lock poisons the lock, so
+//!   each later verb that takes it fails as well.
+//! - The host knows only addresses. A database and a session are boxes. Open returns their
+//!   addresses, close takes them back, and verbs borrow them in between. `unsafe` relies on
+//!   the order of calls in engine.h: no call uses an address before open or after close, and
+//!   only one thread uses a session.
+//! - A lent value must outlive the call, and the session cannot keep a guard of the lock
 //!   beside the data that it borrows from. So get and scans copy into buffers of the session.
 //!
-//! Without memory Rust's standard library ends the process.
+//! If memory is exhausted, Rust's standard library ends the process.
 
 mod engine;
 
@@ -22,7 +22,7 @@ use std::os::raw::{c_char, c_int, c_void};
 use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
 use std::sync::{PoisonError, RwLock};
 
-/// Of bytes, so in the order of memcmp(), a prefix first.
+/// Keys are bytes, so their order is that of memcmp(), a prefix first.
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 struct Db {
@@ -30,16 +30,16 @@ struct Db {
     map: RwLock<Map>,
 }
 
-/// Where a scan goes on.
+/// The place where a scan continues.
 enum Place {
-    End, // the first record, or backward the last one
-    At,  // the session's key, itself included
+    End, // the first record, or the last one if backward
+    At,  // the session's key, inclusive
     Past,
 }
 
 struct Session {
     db: *const Db,
-    key: Vec<u8>, // of a scan: its last one, or where it begins
+    key: Vec<u8>, // the last key of a scan, or its start
     value: Vec<u8>,
     place: Place,
     is_backward: bool,
@@ -53,7 +53,7 @@ impl Session {
     }
 }
 
-/// An answer, or the text of a failure.
+/// The answer of a verb, or the text of a failure.
 type Answer = Result<c_int, Failure>;
 
 struct Failure {
@@ -77,9 +77,9 @@ fn fail<T>(code: c_int, text: &str) -> Result<T, Failure> {
     })
 }
 
-/// Do the work; a failure, or a panic, becomes the thread's error text.
+/// Do the work. A failure or a panic becomes the thread's error text.
 fn guarded(host: &NbHost, work: impl FnOnce() -> Answer) -> c_int {
-    // A panic leaves its data behind the lock, which is then poisoned.
+    // After a panic, the lock of its data is poisoned.
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(answer)) => return answer,
         Ok(Err(failure)) => failure,
@@ -96,7 +96,7 @@ fn guarded(host: &NbHost, work: impl FnOnce() -> Answer) -> c_int {
         }
     };
     let text = failure.text;
-    // SAFETY: "%.*s" takes an int and an address, and reads no further than the int says.
+    // SAFETY: "%.*s" takes an int and an address, and reads at most that number of bytes.
     unsafe {
         let format = "%.*s\0".as_ptr() as *const c_char;
         (host.fail)(
@@ -108,7 +108,7 @@ fn guarded(host: &NbHost, work: impl FnOnce() -> Answer) -> c_int {
     }
 }
 
-/// SAFETY: the slice is one that the host has just given, and lives until the verb returns.
+/// SAFETY: the host has passed the slice, which lives until the verb returns.
 unsafe fn bytes<'a>(slice: NbSlice) -> &'a [u8] {
     if slice.size == 0 {
         return &[]; // its address may be NULL
@@ -158,7 +158,7 @@ unsafe extern "C" fn open(out: *mut DbPtr, args: *const NbOpenArgs) -> c_int {
 }
 
 unsafe extern "C" fn close(db: DbPtr) -> c_int {
-    let db = Box::from_raw(db as *mut Db); // of open
+    let db = Box::from_raw(db as *mut Db); // from open
     let host = db.host;
     guarded(host, || {
         drop(db);
@@ -183,7 +183,7 @@ unsafe extern "C" fn session_open(out: *mut SessionPtr, db: DbPtr, _id: u32) -> 
 }
 
 unsafe extern "C" fn session_close(session: SessionPtr) -> c_int {
-    drop(Box::from_raw(session as *mut Session)); // of session_open; frees two buffers
+    drop(Box::from_raw(session as *mut Session)); // from session_open; frees two buffers
     NB_OK
 }
 
@@ -193,7 +193,7 @@ unsafe extern "C" fn get(session: SessionPtr, key: NbSlice, value: *mut NbSlice)
     let session = &mut *(session as *mut Session);
     let host = session.db().host;
     guarded(host, || {
-        // Through the pointer, so that the map is not borrowed of the session itself.
+        // Use the pointer, so the map does not borrow the session itself.
         let map = (*session.db).map.read()?;
         match map.get(bytes(key)) {
             None => Ok(NB_NOT_FOUND),
@@ -211,7 +211,7 @@ unsafe extern "C" fn put(session: SessionPtr, key: NbSlice, value: NbSlice) -> c
     guarded(db.host, || {
         let (key, value) = (bytes(key).to_vec(), bytes(value).to_vec());
         let old = db.map.write()?.insert(key, value);
-        drop(old); // with the lock given back
+        drop(old); // after the release of the lock
         Ok(NB_OK)
     })
 }
@@ -243,7 +243,7 @@ unsafe extern "C" fn scan_open(session: SessionPtr, args: *const NbScanArgs) -> 
     })
 }
 
-/// A search for each record: a scan holds no writer up, and sees what they write ahead of it.
+/// Search for each record: a scan does not delay writers, and sees their later writes.
 fn next_record<'a>(map: &'a Map, session: &Session) -> Option<(&'a Vec<u8>, &'a Vec<u8>)> {
     let key = session.key.as_slice();
     let bound = match session.place {
@@ -344,11 +344,11 @@ static ENGINE: NbEngine = NbEngine {
     variant: None,
 };
 
-/// The one name that the host looks for.
+/// The host looks for this name.
 #[no_mangle]
 pub extern "C" fn nb_engine_plugin() -> *const NbEngine {
-    // A panic would be printed, and a plugin never prints; its text goes to the host. The
-    // standard library is the plugin's own, so no one else's panics are silenced.
+    // A panic would print its text, but a plugin never prints; guarded() passes the text to the
+    // host. The plugin has its own standard library, so other panics are not silenced.
     set_hook(Box::new(|_| {}));
     &ENGINE
 }
