@@ -41,11 +41,12 @@ enum {
 
 static const struct nb_option options[] = {
 	NB_OPTION_CHOICE("verb", "put",
-		"open|session_open|put|get|flush|stats|session_close|close", "where"),
-	NB_OPTION_U64("number", "0", NULL, 0, 0, "at which of its calls"),
+		"open|session_open|put|get|flush|stats|session_close|close",
+		"verb with the defect"),
+	NB_OPTION_U64("number", "0", NULL, 0, 0, "number of the call with the defect, from 0"),
 	NB_OPTION_CHOICE("how", "nothing",
 		"nothing|hang|fail|segv|fpe|ill|abort|bus|exit|quick_exit|_exit|_Exit|overflow|stack|slow|print|answer|log|size|chdir",
-		"what happens there"),
+		"effect of the call"),
 	NB_OPTION_END,
 };
 
@@ -205,7 +206,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 static const struct nb_engine engine = {
 	PLAIN_ENGINE,
 	.name = "faulty",
-	.summary = "made for the tests of what engines do wrong",
+	.summary = "test engine with defects of verbs",
 	.caps = NB_CAP_SYNTHETIC | NB_CAP_CONCURRENT | NB_CAP_MULTI_PROCESS,
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE),
 	.auto_durability = NB_DUR_NONE,

@@ -52,7 +52,7 @@ enum {
 static const struct nb_option options[] = {
 	NB_OPTION_CHOICE("defect", "none",
 		"none|buffers|tears|splits|resurrects|swaps|refuses|crashes|hangs|skips|drifts|stubborn|reorders|blocks|leaves|forgets|cuts|wanders|transactional|halves|postpones|doubles|revives",
-		"what is wrong with it"),
+		"defect"),
 	NB_OPTION_END,
 };
 

@@ -136,7 +136,7 @@ del(struct nb_session *session, struct nb_slice key)
 static const struct nb_engine engine = {
 	PLAIN_ENGINE,
 	.name = LIAR_NAME,
-	.summary = "made for the tests of what is verified",
+	.summary = "test engine with wrong data",
 #ifdef SYNC_EVERY
 	.durabilities = NB_DUR_BIT(NB_DUR_NONE) | NB_DUR_BIT(NB_DUR_COMMIT),
 	.caps = NB_CAP_PERSISTENT, /* gives the database a directory */

@@ -347,7 +347,7 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 
 static const struct nb_option options[] = {
 	NB_OPTION_CHOICE("defect", "none",
-		"none|torn|lost|unsupported|half_seen|skew|overwritten", "what it does wrong"),
+		"none|torn|lost|unsupported|half_seen|skew|overwritten", "defect"),
 	NB_OPTION_END};
 
 static const struct nb_engine engine = {

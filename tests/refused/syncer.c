@@ -35,7 +35,7 @@ static const struct nb_option options[] = {
 	NB_OPTION_CHOICE("left_out", "none", "none|data|names|renames|sums|order|boot",
 		"the step that is left out"),
 	NB_OPTION_CHOICE("wild", "none", "none|recording|all",
-		"memory that is shared with who tests, to write over: the recording, or where nothing is recorded, all"),
+		"target of stray writes into memory shared with the test"),
 	NB_OPTION_BOOL("hidden", "no", "ask the kernel itself to append"),
 	NB_OPTION_END,
 };
