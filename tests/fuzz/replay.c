@@ -180,7 +180,7 @@ feed_mutation(long index)
 	memcpy(room, input->bytes.data, bytes.size);
 	mutate(&bytes, &inputs[rng_below(&rng, input_count)].bytes, &dictionary, &rng);
 	snprintf(now, sizeof(now),
-		"died of a mutation of %.300s; the same again: --seed=%llu --only=%ld\n",
+		"a mutation of %.300s crashed; repeat with --seed=%llu --only=%ld\n",
 		input->path, seed, index);
 	if (save != NULL && !save_input(&bytes))
 		return 0;
@@ -196,7 +196,7 @@ feed_all(void)
 		return feed_mutation(only);
 	for (size_t i = 0; i < input_count && mutations == 0; i++) {
 		printf("%s: %zu bytes\n", inputs[i].path, inputs[i].bytes.size);
-		snprintf(now, sizeof(now), "died of %.400s\n", inputs[i].path);
+		snprintf(now, sizeof(now), "%.400s crashed\n", inputs[i].path);
 		feed(&inputs[i].bytes);
 	}
 	for (long i = 0; i < last; i++) {
