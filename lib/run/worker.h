@@ -405,6 +405,13 @@ void
 job_verify_note(struct job_worker *worker, const struct ops_op *op, uint32_t item, int verdict,
 	uint64_t is, uint64_t expected);
 
+/**
+ * Operations before the returned one may share their version with a newer one, of those up to
+ * `index`. `versions`: value_versions() of the values.
+ */
+uint64_t
+job_horizon(const struct ops_spec *spec, uint64_t versions, uint64_t index);
+
 /** Judge a read that found nothing. */
 void
 job_verify_miss(struct job_worker *worker, const struct ops_op *op, uint32_t item);
