@@ -543,7 +543,7 @@ job_judge(const struct nb_run *run);
 NB_MUST_CHECK int
 phase_run_threads(struct nb_run *run);
 
-/** Run them in options.procs processes. This process watches them. */
+/** Run them in options.procs processes, which this process watches (run_processes.c). */
 NB_MUST_CHECK int
 phase_run_processes(struct nb_run *run);
 

@@ -4,34 +4,18 @@
  * and closes the session. Meanwhile the main thread watches. Workers read back before they
  * close, or in sessions of the reopened database.
  *
- * With several processes, each has the database open and runs its part of each group's threads.
- * Workers are in memory that all processes share. So the parent watches them and sums up as if
- * they were its own threads.
- *
  * The last ready worker sets the start time a little ahead, so that no worker is late. Due
  * times count from the start.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/error.h"
-#include "base/process.h"
-#include "run/fault.h"
 #include "run/isolation.h"
-#include "run/run.h"
+#include "run/run_phase.h"
 #include "run/tally.h"
 
-enum {
-	TICK_NS = 20 * 1000 * 1000,
-	FORGET_BYTES = 8 << 20,
-	LEFT_S = 3,     /* for the other processes to end after one was killed */
-	STOPPED_S = 75, /* for all after nb_stop(); longer than each process's own limits */
-	URGENT_S = 1,   /* after nb_stop_waiting() */
-};
+enum { FORGET_BYTES = 8 << 20 };
 
 enum { PHASE_ENTER, PHASE_OPERATE, PHASE_READ_BACK, PHASE_LEAVE };
 
@@ -70,9 +54,8 @@ halt_operations(const struct nb_run *run)
 		__atomic_store_n(&run->shared->halts[p], 1, __ATOMIC_RELAXED);
 }
 
-/** End all work, in all processes, which may be at different phases. */
-static void
-halt_all(const struct nb_run *run)
+void
+phase_halt(const struct nb_run *run)
 {
 	halt_operations(run);
 	for (size_t p = 0; p < run->active_count; p++)
@@ -160,7 +143,7 @@ work(void *arg, uint32_t id, int phase)
 	else if (phase == PHASE_LEAVE)
 		leave(run, worker);
 	if (worker->rc != NB_OK && phase != PHASE_LEAVE)
-		halt_all(run); /* one has failed, so the others stop */
+		phase_halt(run); /* one has failed, so the others stop */
 }
 
 /** Called for a worker that has finished while others have not. */
@@ -229,12 +212,12 @@ share_stop(const struct nb_run *run)
 		__atomic_fetch_or(&stop_flag, all, __ATOMIC_RELAXED);
 }
 
-static void
-heed_stop(const struct nb_run *run)
+void
+phase_heed_stop(const struct nb_run *run)
 {
 	share_stop(run);
 	if (stop_requested())
-		halt_all(run);
+		phase_halt(run);
 }
 
 /** While sessions open and close. nb_stop() does not interrupt that. */
@@ -251,7 +234,7 @@ watch_sessions(void *arg)
 	}
 	if (!run->left.is_left)
 		return;
-	halt_all(run);
+	phase_halt(run);
 	run_end_left(run, &run->pool);
 }
 
@@ -259,7 +242,7 @@ watch_sessions(void *arg)
 static void
 watch_stop(void *arg)
 {
-	heed_stop(arg);
+	phase_heed_stop(arg);
 	watch_sessions(arg);
 }
 
@@ -304,9 +287,8 @@ forget_keys(struct nb_run *run)
 	run->forgotten = slowest;
 }
 
-/** The parent's checks during the operations of threads or processes. */
-static void
-watch_progress(struct nb_run *run)
+void
+phase_watch(struct nb_run *run)
 {
 	open_gate(run);
 	uint64_t done = job_done(run), life = done + steps_of(run);
@@ -331,13 +313,13 @@ watch_operations(void *arg)
 	watch_stop(run);
 	checkpoints_tick(run);
 	if (run->checkpoints.rc != NB_OK)
-		halt_all(run);
+		phase_halt(run);
 	if (run->is_parent)
-		watch_progress(run);
+		phase_watch(run);
 }
 
-static void
-begin_operations(struct nb_run *run, struct system_counts *before)
+void
+phase_begin(struct nb_run *run, struct system_counts *before)
 {
 	system_usage(before);
 	run->used_ns = clock_monotonic();
@@ -346,8 +328,8 @@ begin_operations(struct nb_run *run, struct system_counts *before)
 		job_sample_begin(run);
 }
 
-static void
-end_operations(struct nb_run *run, const struct system_counts *before)
+void
+phase_end(struct nb_run *run, const struct system_counts *before)
 {
 	struct system_counts after;
 	run->used_ns = clock_monotonic() - run->used_ns;
@@ -472,7 +454,7 @@ operate_all(struct nb_run *run)
 		run_look_begin(run);
 	if (rc != NB_OK)
 		return rc;
-	begin_operations(run, &before);
+	phase_begin(run, &before);
 	checkpoints_begin(run);
 	worker_pool_do(&run->pool, PHASE_OPERATE, TICK_NS, watch_operations);
 	int ended = checkpoints_end(run);
@@ -480,7 +462,7 @@ operate_all(struct nb_run *run)
 	for (uint32_t id = 0; run->left.is_left && (worker = worker_at(run, id, &part)) != NULL;
 		id++)
 		job_worker_take_over(worker);
-	end_operations(run, &before);
+	phase_end(run, &before);
 	rc = ended == NB_OK ? worker_failure(run) : ended;
 	if (rc == NB_OK && !stop_requested())
 		rc = isolation_judge(run);
@@ -525,151 +507,4 @@ int
 phase_read_back(struct nb_run *run)
 {
 	return with_workers(run, read_back_only);
-}
-
-/* ---- several processes ---- */
-
-static _Noreturn void
-be_child(struct nb_run *run)
-{
-	struct ending *ending = &run->shared->endings[run->process];
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	fault_begin();
-	run->is_parent = false;
-	run->options.progress = NULL;
-	int rc = run_open_database(run);
-	if (rc == NB_OK)
-		rc = run_close_database(run, phase_run_threads(run));
-	ending->rc = rc;
-	ending->is_there = true;
-	if (rc != NB_OK) {
-		snprintf(ending->text, sizeof(ending->text), "%s", nb_error_text());
-		ending->is_left = run->left.is_left;
-		halt_all(run);
-	}
-	int number;
-	if (nb_run_left(&number) && number != 0) {
-		signal(number, SIG_DFL);
-		raise(number);
-	}
-	_exit(0);
-}
-
-/** Child processes, and the time at which the remaining ones are killed. */
-struct children {
-	pid_t pids[RUN_PROCS_MAX]; /* 0: it has ended */
-	uint32_t count, left;
-	uint64_t limit_ns; /* UINT64_MAX: none */
-	int limit_s;
-	const char *why;
-};
-
-/** Require that they end within `seconds`. Only an earlier limit replaces an existing one. */
-static void
-set_limit(struct children *children, int seconds, const char *why)
-{
-	uint64_t at_ns = clock_monotonic() + (uint64_t)seconds * UINT64_C(1000000000);
-	if (at_ns >= children->limit_ns)
-		return;
-	children->limit_ns = at_ns;
-	children->limit_s = seconds;
-	children->why = why;
-}
-
-/**
- * Kill the remaining processes after their time limit. Their locks may remain for ever: the
- * lock of a page, a mutex in shared memory. The next open has to recover that.
- */
-static void
-hold_limit(struct children *children)
-{
-	if (stop_waiting_requested())
-		set_limit(children, URGENT_S, "the run was interrupted");
-	else if (stop_requested() && children->limit_ns == UINT64_MAX)
-		set_limit(children, STOPPED_S, "the run was interrupted");
-	if (children->limit_s == 0 || clock_monotonic() < children->limit_ns)
-		return;
-	for (uint32_t i = 0; i < children->count; i++) {
-		if (children->pids[i] != 0)
-			kill(children->pids[i], SIGKILL);
-	}
-	log_message(NB_LOG_WARNING,
-		"mininb killed the remaining processes, which did not end within %d s: %s",
-		children->limit_s, children->why);
-	children->limit_s = children->limit_ns = 0; /* only once */
-}
-
-static int
-ending_of(const struct nb_run *run, uint32_t process, int status)
-{
-	const struct ending *ending = &run->shared->endings[process];
-	char name[PROCESS_SIGNAL_SIZE];
-	if (WIFSIGNALED(status) && ending->rc == NB_OK)
-		return error_set(NB_FAIL, "process %u was ended by %s", process,
-			process_signal_name(WTERMSIG(status), name));
-	if (!ending->is_there)
-		return error_set(NB_FAIL,
-			"process %u was ended with status %d, not by mininb; an engine must not end the process",
-			process, WEXITSTATUS(status));
-	if (ending->rc != NB_OK)
-		return error_set(ending->rc, "process %u: %s", process, ending->text);
-	return NB_OK;
-}
-
-static int
-await_children(struct nb_run *run, struct children *children)
-{
-	int rc = NB_OK;
-	while (children->left > 0) {
-		heed_stop(run);
-		watch_progress(run);
-		for (uint32_t i = 0; i < children->count; i++) {
-			pid_t pid = children->pids[i];
-			int status;
-			if (pid == 0 || waitpid(pid, &status, WNOHANG) != pid)
-				continue;
-			children->pids[i] = 0;
-			children->left--;
-			if (WIFSIGNALED(status) || run->shared->endings[i].is_left)
-				set_limit(children, LEFT_S,
-					"they may have waited for a lock of the process that died");
-			if (rc == NB_OK)
-				rc = ending_of(run, i, status);
-			if (rc != NB_OK)
-				halt_all(run);
-		}
-		if (children->left > 0)
-			hold_limit(children);
-		usleep(TICK_NS / 4 / 1000);
-	}
-	return rc;
-}
-
-int
-phase_run_processes(struct nb_run *run)
-{
-	uint32_t count = run->options.procs;
-	struct children children = {.limit_ns = UINT64_MAX};
-	struct system_counts before;
-	int rc = NB_OK;
-	fflush(NULL);
-	begin_operations(run, &before);
-	while (children.count < count && rc == NB_OK) {
-		run->process = children.count;
-		pid_t pid = fork();
-		if (pid == 0)
-			be_child(run);
-		if (pid > 0) {
-			children.pids[children.count++] = pid;
-			continue;
-		}
-		rc = error_system(
-			"process %u of %u cannot be started", children.count + 1, count);
-		halt_all(run);
-	}
-	children.left = children.count;
-	int ended = await_children(run, &children);
-	run->was_cut = ended != NB_OK;
-	end_operations(run, &before);
-	return rc == NB_OK ? ended : rc;
 }
