@@ -8,7 +8,6 @@
  * times count from the start.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "run/isolation.h"

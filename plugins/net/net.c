@@ -10,40 +10,10 @@
  * has the verbs that every engine supports behind a server, and scans only with the option `scan`.
  * If the engine has no insert or merge, the server emulates it.
  */
-#include "../remote/address.h"
 #include "../remote/stream_fabric.h"
-#include "link.h"
-#include "scan.h"
+#include "requests.h"
 
 static const struct nb_engine engine;
-
-struct nb_db {
-	const struct nb_host *host;
-	const char *const *targets;
-	uint32_t target_count;
-	uint32_t inflight_ops;
-	uint64_t inflight_bytes, value_size;
-	bool has_scan;
-	struct stream_options stream;
-	uint64_t polled, slept; /* atomic: waits of sessions, see remote/spin.h */
-	struct link *links;     /* of the database thread, for frames for whole databases */
-	struct buffer text;
-};
-
-struct nb_session {
-	struct nb_db *db;
-	struct link *links;
-	struct stream **streams;
-	uint64_t waits;
-	uint32_t count, next;  /* next: the link from which answers are taken first */
-	uint64_t limit, taken; /* maximum and current number of requests in flight */
-	uint64_t bytes, bytes_max;
-	struct nb_completion *completions; /* of multi_get and batch */
-	struct scan scan;
-	/* Answers that arrived while a single verb waited: the next reap returns them. */
-	struct nb_completion *early;
-	size_t early_count, early_told;
-};
 
 #define OPTIONS(X) \
 	X(ENGINE, TEXT, "engine", "memory", "engine of a server that mininb starts itself") \
@@ -62,8 +32,7 @@ static const struct nb_option options[] = {OPTIONS(OPTION_ROW) NB_OPTION_END};
 enum { SOCKETS, OFI }; /* choices of `transport` */
 enum {
 	INFLIGHT_DEFAULT = 64,
-	TOGETHER = 1024,    /* requests of a multi_get or batch that are in flight together */
-	WAITS_COUNTED = 256 /* between two updates of the database's counters */
+	TOGETHER = 1024 /* requests of a multi_get or batch that are in flight together */
 };
 
 static const char *
@@ -232,22 +201,10 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 
 /* --- sessions --- */
 
-/** Add the counters of a session to those of its database. */
-static void
-count_waits(struct nb_session *session)
-{
-	for (uint32_t i = 0; session->links != NULL && i < session->count; i++) {
-		struct spin *spin = &session->links[i].stream.spin;
-		__atomic_fetch_add(&session->db->polled, spin->polled, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&session->db->slept, spin->slept, __ATOMIC_RELAXED);
-		spin->polled = spin->slept = 0;
-	}
-}
-
 static int
 session_close(struct nb_session *session)
 {
-	count_waits(session);
+	requests_count_waits(session);
 	close_links(session->links, session->count);
 	free(session->streams);
 	free(session->completions);
@@ -283,184 +240,6 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	return NB_OK;
 }
 
-static inline struct link *
-link_of(struct nb_session *session, struct nb_slice key)
-{
-	return &session->links[split_server(key, session->count)];
-}
-
-/** Find the link of a request. All steps of an execute must be on the same server. */
-static int
-link_of_request(struct nb_session *session, const struct nb_request *request, struct link **out)
-{
-	if (request->verb != NB_REQ_EXECUTE) {
-		*out = link_of(session, request->key);
-		return NB_OK;
-	}
-	*out = &session->links[0];
-	for (uint64_t i = 0; i < request->step_count; i++) {
-		struct link *link = link_of(session, request->steps[i].key);
-		if (i > 0 && link != *out)
-			return session->db->host->fail(NB_UNSUPPORTED,
-				"the keys of an execute are on different servers");
-		*out = link;
-	}
-	if (request->step_count > NB_WIRE_STEPS_MAX)
-		return session->db->host->fail(NB_UNSUPPORTED,
-			"an execute may have %u steps, not %llu", NB_WIRE_STEPS_MAX,
-			(unsigned long long)request->step_count);
-	return NB_OK;
-}
-
-/* --- requests --- */
-
-static int
-send_all(struct nb_session *session)
-{
-	int rc = NB_OK;
-	for (uint32_t i = 0; i < session->count && rc == NB_OK; i++)
-		rc = link_send(&session->links[i]);
-	return rc;
-}
-
-static bool
-has_room(const struct nb_session *session, const struct nb_request *request)
-{
-	uint64_t taken = session->taken + session->early_count - session->early_told;
-	return taken < session->limit &&
-		(session->taken == 0 ||
-			session->bytes + request->key.size + request->value.size <=
-				session->bytes_max);
-}
-
-static int
-submit(struct nb_session *session, const struct nb_request *requests, size_t count,
-	size_t *taken)
-{
-	int rc = NB_OK;
-	*taken = 0;
-	for (; *taken < count && has_room(session, &requests[*taken]); ++*taken) {
-		const struct nb_request *request = &requests[*taken];
-		struct link *link;
-		rc = link_of_request(session, request, &link);
-		if (rc == NB_OK && !link_has_room(link))
-			break;
-		if (rc == NB_OK)
-			rc = link_add(link, request);
-		if (rc != NB_OK)
-			break;
-		session->taken++;
-		session->bytes += request->key.size + request->value.size;
-	}
-	/* If a request fails, send the requests before it. The next call reports the failure. */
-	if (rc != NB_OK && *taken == 0)
-		return rc;
-	rc = send_all(session);
-	return rc == NB_OK ? NB_PENDING : rc;
-}
-
-/** Take received answers from all links in turn. */
-static int
-take_all(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count)
-{
-	uint64_t bytes = 0;
-	int rc = NB_OK;
-	*count = 0;
-	for (uint32_t i = 0; i < session->count && rc == NB_OK && *count < room; i++) {
-		size_t some;
-		rc = link_take(&session->links[(session->next + i) % session->count],
-			out + *count, room - *count, &some, &bytes);
-		*count += some;
-	}
-	session->next++;
-	session->taken -= *count;
-	session->bytes -= bytes;
-	/* Return the answers before a failure; the next call returns the failure. */
-	return *count > 0 ? NB_OK : rc;
-}
-
-static int
-wait_all(struct nb_session *session, uint64_t timeout_ns)
-{
-	size_t came;
-	if (++session->waits % WAITS_COUNTED == 0)
-		count_waits(session);
-	if (session->count == 1)
-		return stream_wait(
-			session->streams[0], session->links[0].need, timeout_ns, &came);
-	int rc = streams_wait(session->streams, session->count, timeout_ns);
-	for (uint32_t i = 0; i < session->count && rc == NB_OK; i++) {
-		rc = stream_push(session->streams[i]);
-		if (rc == NB_OK)
-			rc = stream_pull(session->streams[i], session->links[i].need, &came);
-	}
-	return rc;
-}
-
-/** Take answers from the servers, like nb_engine.reap. */
-static int
-reap_links(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
-	uint64_t timeout_ns)
-{
-	uint64_t begin_ns = timeout_ns > 0 ? stream_now_ns() : 0, gone_ns = 0;
-	*count = 0;
-	while (session->taken > 0) {
-		int rc = take_all(session, out, room, count);
-		if (rc != NB_OK || *count > 0 || gone_ns > timeout_ns)
-			return rc;
-		rc = wait_all(session, timeout_ns - gone_ns);
-		if (rc != NB_OK)
-			return rc;
-		/* look once more at the received bytes, even if the time is over */
-		gone_ns = timeout_ns > 0 ? stream_now_ns() - begin_ns : 1;
-	}
-	return NB_OK;
-}
-
-static int
-reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
-	uint64_t timeout_ns)
-{
-	size_t early = session->early_count - session->early_told;
-	if (__builtin_expect(early == 0, 1))
-		return reap_links(session, out, room, count, timeout_ns);
-	*count = early < room ? early : room;
-	memcpy(out, session->early + session->early_told, *count * sizeof(*out));
-	session->early_told += *count;
-	return NB_OK;
-}
-
-/** Before a single verb: wait for the answers of all requests in flight, and keep them. */
-static int
-take_early(struct nb_session *session)
-{
-	size_t told = session->early_count - session->early_told, some;
-	if (session->early == NULL)
-		session->early = malloc(session->limit * sizeof(*session->early));
-	if (session->early == NULL)
-		return session->db->host->fail(NB_FAIL, "out of memory");
-	memmove(session->early, session->early + session->early_told,
-		told * sizeof(*session->early));
-	session->early_count = told;
-	session->early_told = 0;
-	int rc = NB_OK;
-	while (session->taken > 0 && rc == NB_OK) {
-		rc = reap_links(session, session->early + session->early_count,
-			session->limit - session->early_count, &some, STREAM_FOREVER / 2);
-		session->early_count += some;
-	}
-	return rc;
-}
-
-static void
-release(struct nb_session *session)
-{
-	if (session->early_told < session->early_count)
-		return; /* reap has to lend these answers first */
-	for (uint32_t i = 0; i < session->count; i++)
-		stream_release(session->streams[i]);
-}
-
 /* --- single verbs: a batch of one --- */
 
 /**
@@ -470,11 +249,12 @@ release(struct nb_session *session)
 static int
 finish(struct nb_session *session, size_t count, struct nb_completion *out)
 {
-	int rc = send_all(session);
+	int rc = requests_send(session);
 	session->taken += count;
 	for (size_t done = 0; done < count && rc == NB_OK;) {
 		size_t some = 0;
-		rc = reap_links(session, out + done, count - done, &some, STREAM_FOREVER / 2);
+		rc = requests_reap_links(
+			session, out + done, count - done, &some, STREAM_FOREVER / 2);
 		done += some;
 	}
 	session->bytes = 0;
@@ -486,9 +266,9 @@ do_request(struct nb_session *session, struct nb_request *request, struct nb_sli
 {
 	struct nb_completion done = {.answer = NB_FAIL};
 	struct link *link;
-	int rc = session->taken > 0 ? take_early(session) : NB_OK;
+	int rc = session->taken > 0 ? requests_keep_early(session) : NB_OK;
 	if (rc == NB_OK)
-		rc = link_of_request(session, request, &link);
+		rc = requests_link(session, request, &link);
 	if (rc == NB_OK)
 		rc = link_add(link, request);
 	if (rc == NB_OK) {
@@ -503,7 +283,7 @@ do_request(struct nb_session *session, struct nb_request *request, struct nb_sli
 	if (value != NULL && rc == NB_OK)
 		*value = done.value;
 	else if (request->verb != NB_REQ_EXECUTE || rc != NB_OK)
-		release(session);
+		requests_release(session);
 	return rc;
 }
 
@@ -563,14 +343,14 @@ do_many(struct nb_session *session, size_t count,
 	void (*fill)(const void *from, size_t i, struct nb_request *request), const void *from,
 	void (*take)(void *to, const struct nb_completion *done), void *to)
 {
-	int rc = session->taken > 0 ? take_early(session) : NB_OK;
+	int rc = session->taken > 0 ? requests_keep_early(session) : NB_OK;
 	for (size_t first = 0; first < count && rc == NB_OK; first += TOGETHER) {
 		size_t some = count - first < TOGETHER ? count - first : TOGETHER;
 		for (size_t i = 0; i < some && rc == NB_OK; i++) {
 			struct nb_request request = {.tag = first + i};
 			fill(from, first + i, &request);
 			session->bytes += request.key.size + request.value.size;
-			rc = link_add(link_of(session, request.key), &request);
+			rc = link_add(session_link(session, request.key), &request);
 		}
 		if (rc == NB_OK)
 			rc = finish(session, some, session->completions);
@@ -612,7 +392,7 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	int rc = do_many(session, count, fill_get, keys, take_value, &found);
 	rc = rc == NB_OK ? found.rc : rc;
 	if (rc != NB_OK)
-		release(session);
+		requests_release(session);
 	return rc;
 }
 
@@ -644,7 +424,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 		return session->db->host->fail(NB_UNSUPPORTED,
 			"a batch of net is not atomic: other writes come between");
 	int rc = do_many(session, count, fill_write, writes, take_answer, &found);
-	release(session);
+	requests_release(session);
 	return rc == NB_OK ? found.rc : rc;
 }
 
@@ -653,7 +433,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 static int
 scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
-	int rc = session->taken > 0 ? take_early(session) : NB_OK;
+	int rc = session->taken > 0 ? requests_keep_early(session) : NB_OK;
 	return rc == NB_OK ? scan_begin(&session->scan, &session->links[0], args) : rc;
 }
 
@@ -703,10 +483,11 @@ variant(const struct nb_option_value *values);
 			.auto_durability = (is_kept) ? NB_DUR_PROCESS : NB_DUR_NONE, \
 			.key_size_max = 1u << 20, .value_size_max = 1u << 30, \
 			.options = options, .open = db_open, .close = db_close, \
-			.release = release, .insert = insert, .batch = batch, \
-			.multi_get = multi_get, .submit = submit, .reap = reap, \
-			.flush = flush, .stats = stats, .execute = execute, .merge = merge, \
-			.reset = reset, .scan_open = (has_scan) ? scan_open : NULL, \
+			.release = requests_release, .insert = insert, .batch = batch, \
+			.multi_get = multi_get, .submit = requests_submit, \
+			.reap = requests_reap, .flush = flush, .stats = stats, \
+			.execute = execute, .merge = merge, .reset = reset, \
+			.scan_open = (has_scan) ? scan_open : NULL, \
 			.scan_next = (has_scan) ? scan_next : NULL, \
 			.scan_close = (has_scan) ? scan_close : NULL, .variant = variant, \
 			.server = (is_ofi) ? OFI_SERVER : SOCKET_SERVER \
