@@ -37,12 +37,6 @@ done
 words=''
 for variant in $(seq $number); do
 	place=0
-	for factor in $factors; do
-		place=$((place + 1))
-		[ $place -ge "$variant" ] || continue
-		words="$words -o masstree#$variant.$factor"
-	done
-	place=0
 	for setting in $base; do
 		place=$((place + 1))
 		[ $place -lt "$variant" ] || words="$words -o masstree#$variant.$setting"
