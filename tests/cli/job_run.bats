@@ -206,6 +206,8 @@ assert 1 <= checkpoints["count"] <= 20, checkpoints'
 
 @test "backward scans, scans without values and atomic batches" {
 	local how
+	needs_engine lmdb
+	needs_engine tokyocabinet
 	mininb 0 load -d lmdb --records=2000 --key-order=ordered
 	for how in --scan-direction=backward --scan-keys-only=yes; do
 		mininb 0 run -d lmdb --records=2000 --key-order=ordered --scan=100 -c 200 \
