@@ -13,7 +13,7 @@
 static const char *
 version(void)
 {
-	return "1";
+	return "2";
 }
 
 /* ---- sessions ---- */
@@ -252,7 +252,11 @@ flush(struct nb_db *db, uint32_t upto)
 	return log_flush(&db->log, true);
 }
 
-CHECKPOINT_BY_FLUSH(flush)
+static int
+checkpoint(struct nb_db *db)
+{
+	return checkpoint_write(db, true, true);
+}
 
 static void
 stats(struct nb_db *db, nb_stat_emit emit, void *to)
@@ -289,6 +293,10 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	GAUGE("index_entries", "entries", sum.inserted_entries);
 	GAUGE("index_overflows", "buckets", overflows);
 	COUNTER("index_growths", "doublings", __atomic_load_n(&db->growths, __ATOMIC_RELAXED));
+	COUNTER("index_checkpoints", "files",
+		__atomic_load_n(&db->index_checkpoints, __ATOMIC_RELAXED));
+	GAUGE("index_loaded", "entries", db->loaded_entries);
+	GAUGE("log_replayed", "bytes", db->replayed_bytes);
 	COUNTER("compacted", "bytes", compacted);
 	GAUGE("direct", "files", db->file.is_direct);
 #undef GAUGE

@@ -34,15 +34,16 @@ fill_seal(struct log *log, uint64_t start, uint64_t at, bool is_cut)
 		.number = log->seals++,
 		.opening = log->opening,
 		.is_cut = is_cut};
-	seal->checksum = seal_checksum(seal, log_at(log, start), (size_t)(at - start));
+	seal->checksum = log->seal_checksum = seal_checksum(
+		seal, log_at(log, start), (size_t)(at - start), log->seal_checksum);
 }
 
 uint64_t
-seal_checksum(const struct seal *seal, const void *bytes, size_t size)
+seal_checksum(const struct seal *seal, const void *bytes, size_t size, uint64_t previous)
 {
 	struct seal own = *seal;
 
-	own.checksum = XXH3_64bits(bytes, size);
+	own.checksum = XXH3_64bits_withSeed(bytes, size, previous);
 	return XXH3_64bits(&own, sizeof(own));
 }
 
@@ -231,12 +232,20 @@ flush_all(struct log *log, bool is_synced)
 }
 
 int
-log_flush(struct log *log, bool is_synced)
+log_cut(struct log *log, bool is_synced, struct cut *cut)
 {
 	pthread_mutex_lock(&log->flushing);
 	int rc = flush_all(log, is_synced);
+	*cut = (struct cut){log->flushed, log->seal_checksum, log->seals};
 	pthread_mutex_unlock(&log->flushing);
 	return rc == NB_OK ? NB_OK : log_fail(log);
+}
+
+int
+log_flush(struct log *log, bool is_synced)
+{
+	struct cut cut;
+	return log_cut(log, is_synced, &cut);
 }
 
 /* One round of the flusher. */

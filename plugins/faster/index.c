@@ -286,12 +286,24 @@ copy_entry(struct table *to, uint64_t at, uint64_t entry)
 	return true;
 }
 
+/* Whether the tag contains this bit of the hash. */
+static bool
+tag_has(const struct index *index, unsigned bit)
+{
+	return bit >= index->tag_level && bit < index->tag_level + TAG_SPLITS;
+}
+
+static unsigned
+side_in_tag(const struct index *index, uint64_t entry, unsigned bit)
+{
+	return entry >> (ADDRESS_BITS + bit - index->tag_level) & 1;
+}
+
 static bool
 split_entry(const struct index *index, struct table *to, uint64_t at, uint64_t entry)
 {
 	unsigned bit = to->level - 1;
-	bool is_in_tag = bit >= index->tag_level && bit < index->tag_level + TAG_SPLITS;
-	bool fits = true;
+	bool is_in_tag = tag_has(index, bit), fits = true;
 
 	if ((entry & ADDRESS_MASK) == 0)
 		return true;
@@ -300,7 +312,7 @@ split_entry(const struct index *index, struct table *to, uint64_t at, uint64_t e
 
 		if (!is_in_tag)
 			address = chain_of_side(index, address, bit, side);
-		else if ((entry >> (ADDRESS_BITS + bit - index->tag_level) & 1) != side)
+		else if (side_in_tag(index, entry, bit) != side)
 			continue;
 		if (address != 0)
 			fits &= copy_entry(to, at | (uint64_t)side << bit,
@@ -403,4 +415,51 @@ index_clean(struct index *index, uint64_t begin, struct epoch_slot *slot)
 			clean_bucket(table, &table->buckets[i], begin);
 		epoch_exit(slot);
 	}
+}
+
+/* ---- copies in a file ---- */
+
+unsigned
+index_copy(const struct index *index, uint64_t begin, uint64_t end, index_take take, void *to)
+{
+	const struct table *table = index->current;
+	bool goes_on = true;
+
+	for (uint64_t at = 0; goes_on && at <= table->mask; at++) {
+		const struct bucket *bucket = &table->buckets[at];
+		uint64_t last = 0;
+
+		while (bucket != NULL) {
+			for (unsigned i = 0; i < BUCKET_ENTRIES; i++) {
+				uint64_t entry = __atomic_load_n(
+					&bucket->words[i], __ATOMIC_ACQUIRE);
+				uint64_t address = entry_address(entry);
+
+				if (address <= begin || address >= end)
+					continue;
+				if (last != 0)
+					goes_on = goes_on && take(to, last);
+				last = entry;
+			}
+			bucket = overflow_of(
+				table, __atomic_load_n(&bucket->overflow, __ATOMIC_ACQUIRE));
+		}
+		goes_on = goes_on && take(to, last | INDEX_LAST);
+	}
+	return table->level;
+}
+
+/* A bit that the tag does not contain is unknown: both halves get the entry, as in a split. */
+bool
+index_place(struct index *index, unsigned level, uint64_t at, uint64_t entry)
+{
+	bool fits = true;
+
+	if (level == index->current->level)
+		return copy_entry(index->current, at, entry);
+	for (unsigned side = 0; side < 2; side++)
+		if (!tag_has(index, level) || side_in_tag(index, entry, level) == side)
+			fits &= index_place(
+				index, level + 1, at | (uint64_t)side << level, entry);
+	return fits;
 }

@@ -243,6 +243,27 @@ index_set(struct index *index, uint64_t hash, uint64_t address);
 void
 index_clean(struct index *index, uint64_t begin, struct epoch_slot *slot);
 
+/**
+ * Copy the entries that point to [begin, end) as words: those of one bucket after the other, the
+ * last word of a bucket with INDEX_LAST. A bucket without such entries is the word INDEX_LAST.
+ * Calls `take` with each word until it returns false. Other sessions may use the index meanwhile,
+ * but it must not grow. Returns the level of the table.
+ *
+ * `end`: all records before it are linked or invalid. So the function copies the entry of each
+ * chain whose newest record is before `end`. Tentative entries point to later records.
+ */
+#define INDEX_LAST ENTRY_FROZEN
+typedef bool (*index_take)(void *to, uint64_t word);
+unsigned
+index_copy(const struct index *index, uint64_t begin, uint64_t end, index_take take, void *to);
+
+/**
+ * Insert a copied entry of bucket `at` in a table of 2^level buckets, which had at most as many
+ * as this one. False: no room. Only without other threads.
+ */
+bool
+index_place(struct index *index, unsigned level, uint64_t at, uint64_t entry);
+
 /** Report the numbers of buckets and of used overflow buckets. */
 void
 index_count(const struct index *index, uint64_t *buckets, uint64_t *overflows);

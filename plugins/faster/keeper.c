@@ -95,9 +95,12 @@ grow(struct nb_db *db)
 	return NB_OK;
 }
 
+/* During a copy of the index, the growth is postponed. The copy asks the keeper when it ends. */
 static void
 grow_as_needed(struct nb_db *db)
 {
+	if (pthread_mutex_trylock(&db->shaping) != 0)
+		return;
 	while (__atomic_load_n(&db->can_grow, __ATOMIC_ACQUIRE) && is_full(db)) {
 		if (grow(db) == NB_OK)
 			continue;
@@ -107,6 +110,7 @@ grow_as_needed(struct nb_db *db)
 			db->keeper_error);
 		__atomic_store_n(&db->can_grow, false, __ATOMIC_RELEASE);
 	}
+	pthread_mutex_unlock(&db->shaping);
 }
 
 /* ---- compaction ---- */

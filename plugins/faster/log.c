@@ -95,8 +95,9 @@ first_resident(const struct log *log, uint64_t begin, uint64_t tail)
 }
 
 int
-log_resume(struct log *log, uint64_t begin, uint64_t tail, uint64_t seals)
+log_resume(struct log *log, uint64_t begin, const struct cut *cut)
 {
+	uint64_t tail = cut->address;
 	uint64_t head = tail == 0 ? 0 : first_resident(log, begin, tail);
 
 	for (uint64_t page = head; page < tail; page += log->page_size) {
@@ -111,9 +112,11 @@ log_resume(struct log *log, uint64_t begin, uint64_t tail, uint64_t seals)
 	}
 	log->begin = begin;
 	log->head = log->safe_head = head;
-	log->read_only = log->safe_read_only = log->flushed = log->durable = tail;
+	log->read_only = log->safe_read_only = log->flushed = tail;
+	log->durable = begin; /* a killed process may have left the log without a sync */
 	log->tail = word_of(tail, 0);
-	log->seals = seals;
+	log->seals = cut->seals;
+	log->seal_checksum = cut->checksum;
 	return NB_OK;
 }
 

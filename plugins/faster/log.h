@@ -62,6 +62,7 @@ struct log {
 
 	pthread_mutex_t flushing; /* held by the thread that moves the regions */
 	uint64_t seals;           /* number of seals; needs `flushing` */
+	uint64_t seal_checksum;   /* of the last seal; needs `flushing` */
 	void *bounce;             /* a block; needs `flushing` */
 	pthread_mutex_t lock;     /* protects the following fields */
 	pthread_cond_t wake;      /* the flusher has work or must stop */
@@ -88,12 +89,19 @@ int
 log_open(struct log *log, const struct nb_host *host, struct epochs *epochs, struct file *file,
 	const struct log_args *args);
 
+/** The end of a seal. */
+struct cut {
+	uint64_t address;
+	uint64_t checksum; /* of the seal, and so of the log before it */
+	uint64_t seals;    /* number of seals up to it */
+};
+
 /**
- * Continue at `tail`, the end of seal number `seals` - 1. Reads as many of the newest pages as
- * fit into memory. Call it before the flusher runs. Returns NB_OK or a failure.
+ * Continue at `tail`. Reads as many of the newest pages as fit into memory. Call it before the
+ * flusher runs. Returns NB_OK or a failure.
  */
 int
-log_resume(struct log *log, uint64_t begin, uint64_t tail, uint64_t seals);
+log_resume(struct log *log, uint64_t begin, const struct cut *tail);
 
 int
 log_start_flusher(struct log *log);
@@ -169,6 +177,10 @@ log_ask_for_flush(struct log *log);
 int
 log_flush(struct log *log, bool is_synced);
 
+/** Like log_flush(). Sets *cut to a cut that is written. All records before it are linked. */
+int
+log_cut(struct log *log, bool is_synced, struct cut *cut);
+
 /** Discard the log before `begin`. Waits for all sessions: call it outside any epoch. */
 void
 log_truncate(struct log *log, uint64_t begin);
@@ -177,7 +189,11 @@ log_truncate(struct log *log, uint64_t begin);
 int
 log_fail(struct log *log);
 
+/**
+ * The checksum of a seal and of the `bytes` that it covers. `previous`: that of the previous seal;
+ * 0 for the first one. So the checksum depends on the whole log before the seal.
+ */
 uint64_t
-seal_checksum(const struct seal *seal, const void *bytes, size_t size);
+seal_checksum(const struct seal *seal, const void *bytes, size_t size, uint64_t previous);
 
 #endif /* FASTER_LOG_H */

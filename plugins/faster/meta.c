@@ -10,7 +10,7 @@
 
 #include "../common/plugin.h"
 
-static const uint64_t magic = 0x31676f6c74736166; /* "fastlog1" */
+static const uint64_t magic = 0x32676f6c74736166; /* "fastlog2" */
 
 static uint64_t
 checksum_of(const struct meta *meta)

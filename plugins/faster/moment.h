@@ -29,6 +29,9 @@ enum moment {
 	MOMENT_LOG_MADE,   /* a new log is written, with a temporary name */
 	MOMENT_LOG_LINKED, /* it also has its final name */
 	MOMENT_LOG_NAMED,  /* it has only its final name; meta is not written */
+	MOMENT_INDEX_COPY, /* the start of a copy of the index is known; it has no entries yet */
+	MOMENT_INDEX_COPIED,  /* it has all entries; its end is not known */
+	MOMENT_INDEX_WRITTEN, /* it is written and synced, with a temporary name */
 	MOMENTS
 };
 

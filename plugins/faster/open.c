@@ -29,6 +29,8 @@ enum {
 		"directory of the log, which has to exist; default: that of the database") \
 	X(LIMIT, BYTES, "log_limit", NULL, 0, 0, \
 		"largest size of the log; it is compacted when it is reached, and writes fail if that frees nothing") \
+	X(INDEX_CHECKPOINT, CHOICE, "index_checkpoint", "auto", "auto|yes|no", \
+		"copy the index to a file at a checkpoint or close, so that the next open need not read the whole log") \
 	X(READS, CHOICE, "reads", "auto", "auto|io_uring|threads", \
 		"how records on storage are read") \
 	X(PROMOTE, BOOL, "promote", "no", \
@@ -197,10 +199,8 @@ open_log(struct nb_db *db, const struct nb_open_args *args, uint64_t memory)
 static int
 open_index(struct nb_db *db)
 {
-	int rc = index_open(&db->index, &db->log, db->meta.level, db->meta.tag_level);
+	int rc = recover(db);
 
-	if (rc == NB_OK)
-		rc = recover(db);
 	if (rc != NB_OK)
 		goto close_index;
 	db->meta.is_closed = 0;
@@ -229,6 +229,7 @@ open_threads(struct nb_db *db)
 		goto free_parts;
 	}
 	pthread_mutex_init(&db->lock, NULL);
+	pthread_mutex_init(&db->shaping, NULL);
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&db->wake, &clock);
@@ -243,6 +244,7 @@ open_threads(struct nb_db *db)
 destroy_lock:
 	pthread_cond_destroy(&db->compaction_ended);
 	pthread_cond_destroy(&db->wake);
+	pthread_mutex_destroy(&db->shaping);
 	pthread_mutex_destroy(&db->lock);
 free_parts:
 	if (db->readers != NULL)
@@ -262,6 +264,7 @@ take_args(struct nb_db *db, const struct nb_open_args *args)
 	db->inflight_bytes = args->inflight_bytes;
 	db->record_guess = expected_record(args);
 	db->how_to_read = (int)args->options[READS].u64;
+	db->index_files = (int)args->options[INDEX_CHECKPOINT].u64;
 	db->promotes = args->options[PROMOTE].u64 != 0;
 	if (args->durability == NB_DUR_PERIODIC)
 		db->periodic_ns = args->options[SYNC_INTERVAL].u64;
@@ -342,7 +345,7 @@ store_close(struct nb_db *db)
 
 	keeper_stop(db);
 	log_stop_flusher(&db->log);
-	int rc = log_flush(&db->log, is_synced);
+	int rc = checkpoint_write(db, is_synced, false);
 	if (rc == NB_OK) {
 		db->meta.is_closed = 1;
 		db->meta.tail = db->log.flushed;
@@ -356,6 +359,7 @@ store_close(struct nb_db *db)
 	epochs_delete(db->epochs);
 	pthread_cond_destroy(&db->compaction_ended);
 	pthread_cond_destroy(&db->wake);
+	pthread_mutex_destroy(&db->shaping);
 	pthread_mutex_destroy(&db->lock);
 	free(db->open);
 	free(db);

@@ -63,7 +63,7 @@ struct sized_record {
 struct seal {
 	uint64_t header;
 	uint64_t start;
-	uint64_t checksum; /* of the covered bytes and of the other fields */
+	uint64_t checksum; /* see seal_checksum() */
 	uint64_t number;   /* seals are numbered from 0 */
 	uint32_t opening;  /* number of the open that wrote the seal */
 	uint32_t is_cut;   /* the log up to here is a consistent prefix, see log.h */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recovery: read the log from its begin, and build the index.
+ * Recovery: build the index from its copy (checkpoint.c) and the log after the start of the copy,
+ * or else from the whole log.
  *
  * Seals divide the log. If the checksum of a seal is correct, the items that it covers are
  * undamaged. Recovery uses the log up to the last such seal that is a cut (log.h). A crash may
@@ -9,19 +10,34 @@
  * The newest record of a key has the greatest address. So each record sets the entry of its chain,
  * in the order of the log. The chains through the records remain as they are. The new index is at
  * least as large as the old one, so each new chain is a part of an old one.
+ *
+ * A copy of the index is used only if the log contains the seal at the end of the copy, and all
+ * checksums are correct: those of the copy, and those of the log after the start of the copy.
+ * Otherwise the whole log is read. The log before the copy is not read, except for the pages that
+ * stay in memory; its checksums are not compared.
  */
 #include "store.h"
+
+#include "index_file.h"
 
 struct scan {
 	struct nb_db *db;
 	unsigned char *buffer; /* a page, and the first block of the next one */
 	uint64_t page, got;
 	uint64_t start; /* end of the last valid seal */
-	uint64_t number, opening;
-	uint64_t cut, cut_number; /* end of the last cut; 0: none */
-	uint64_t until;           /* only records before it go into the index */
+	uint64_t number, opening, checksum;
+	struct cut cut; /* the last one; address 0: none */
+	uint64_t until; /* only records before it go into the index */
 	uint64_t entries;
 	const char *why; /* reason for the end of the scan; NULL: it continues */
+	bool has_end;    /* a seal is the one at the end of the copy */
+};
+
+/* The source of a new index: the whole log, or a copy of the index and the log after it. */
+struct source {
+	uint64_t seal;    /* address of the seal at which the scan begins */
+	const char *copy; /* path; NULL: none */
+	struct index_head head;
 };
 
 static const uint64_t *
@@ -57,23 +73,24 @@ is_right(struct scan *scan, const struct seal *seal, uint64_t at)
 	const void *bytes = item_at(scan, scan->start);
 
 	if (seal->start != scan->start || seal->opening < scan->opening ||
-		(scan->number != 0 && seal->number != scan->number))
+		seal->number != scan->number)
 		scan->why = "a seal of another time";
-	else if (seal->checksum != seal_checksum(seal, bytes, (size_t)(at - scan->start)))
+	else if (seal->checksum !=
+		seal_checksum(seal, bytes, (size_t)(at - scan->start), scan->checksum))
 		scan->why = "a wrong checksum";
 	return scan->why == NULL;
 }
 
 static void
-accept(struct scan *scan, const struct seal *seal, uint64_t at)
+accept(struct scan *scan, const struct seal *seal, uint64_t at, const struct index_head *copy)
 {
 	scan->start = at + SEAL_SIZE;
 	scan->number = seal->number + 1;
 	scan->opening = seal->opening;
-	if (seal->is_cut != 0) {
-		scan->cut = scan->start;
-		scan->cut_number = scan->number;
-	}
+	scan->checksum = seal->checksum;
+	scan->has_end |= scan->start == copy->end && seal->checksum == copy->end_checksum;
+	if (seal->is_cut != 0)
+		scan->cut = (struct cut){scan->start, scan->checksum, scan->number};
 }
 
 /* Find the next seal after the last one. False: the scan ends, and scan->why is set. */
@@ -120,7 +137,7 @@ read_page(struct scan *scan, uint64_t page)
 }
 
 static int
-scan_page(struct scan *scan)
+scan_page(struct scan *scan, const struct index_head *copy)
 {
 	uint64_t end = scan->page + scan->db->log.page_size, at;
 	int rc = NB_OK;
@@ -132,70 +149,218 @@ scan_page(struct scan *scan)
 		if (!is_right(scan, seal, at))
 			break;
 		rc = index_records(scan, from, at);
-		accept(scan, seal, at);
+		accept(scan, seal, at, copy);
 	}
 	return rc;
 }
 
-/* Skip the seal at `begin`: it covers discarded items. */
+/*
+ * Read the page of the first seal. It covers discarded items, or items that the copy of the index
+ * contains.
+ */
 static int
-scan_log(struct scan *scan, uint64_t begin)
+begin_scan(struct scan *scan, const struct source *source)
+{
+	uint64_t at = source->seal;
+	int rc = read_page(scan, at & ~(scan->db->log.page_size - 1));
+
+	if (rc != NB_OK)
+		return rc;
+	const struct seal *seal = (const void *)item_at(scan, at);
+	scan->start = at + SEAL_SIZE;
+	if (scan->got < scan->start - scan->page)
+		scan->why = "the end of the file";
+	else if ((seal->header & HEADER_LIVE) == 0 ||
+		(seal->header & HEADER_KIND) != HEADER_SEAL)
+		scan->why = "no seal at the begin";
+	if (scan->why != NULL)
+		return NB_OK;
+	accept(scan, seal, at, &source->head);
+	if (source->copy == NULL)
+		scan->cut = (struct cut){0};
+	return NB_OK;
+}
+
+static int
+scan_log(struct scan *scan, const struct source *source)
 {
 	uint64_t page_size = scan->db->log.page_size;
-	int rc = read_page(scan, begin);
+	int rc = begin_scan(scan, source);
 
-	scan->start = begin + SEAL_SIZE;
-	if (rc == NB_OK && scan->got < SEAL_SIZE)
-		scan->why = "the end of the file";
 	while (rc == NB_OK && scan->why == NULL) {
-		rc = scan_page(scan);
+		rc = scan_page(scan, &source->head);
 		if (rc == NB_OK && scan->why == NULL)
 			rc = read_page(scan, scan->page + page_size);
 	}
 	return rc;
 }
 
+/* ---- the copy of the index ---- */
+
+/* Place the words of a chunk. *bucket is the bucket of the next word. */
+static bool
+place_chunk(struct scan *scan, const struct source *source, const struct index_file *file,
+	uint64_t *bucket)
+{
+	for (size_t i = 1; i <= file->count; i++) {
+		uint64_t word = file->chunk[i], entry = word & ~INDEX_LAST;
+
+		if (*bucket >> source->head.level != 0)
+			return false;
+		if (entry_address(entry) > scan->db->meta.begin) {
+			if (!index_place(&scan->db->index, source->head.level, *bucket, entry))
+				return false;
+			scan->entries++;
+		}
+		*bucket += (word & INDEX_LAST) != 0;
+	}
+	return true;
+}
+
 static int
-scan_up_to(struct scan *scan, struct nb_db *db, uint64_t until)
+load_copy(struct scan *scan, const struct source *source)
+{
+	struct index_head head;
+	struct index_file file;
+	uint64_t bucket = 0;
+	int error = index_file_open(&file, source->copy, &head);
+
+	if (error != 0)
+		return error;
+	do {
+		error = index_file_read(&file, &source->head);
+		if (error == 0 && !place_chunk(scan, source, &file, &bucket))
+			error = EBADMSG;
+	} while (error == 0 && file.count != 0);
+	index_file_close(&file);
+	return error == 0 && bucket != 1ull << source->head.level ? EBADMSG : error;
+}
+
+static const char *
+reason_of(int error)
+{
+	return error == EBADMSG ? "it is damaged" : strerror(error);
+}
+
+/* ---- both ---- */
+
+/* If the copy of the index cannot be loaded, scan->why is set, and the log is not read. */
+static int
+scan_up_to(struct scan *scan, struct nb_db *db, const struct source *source, uint64_t until)
 {
 	unsigned char *buffer = scan->buffer;
+	int error = 0;
 
 	*scan = (struct scan){.db = db, .buffer = buffer, .until = until};
 	index_close(&db->index);
 	int rc = index_open(&db->index, &db->log, db->meta.level, db->meta.tag_level);
-	return rc == NB_OK ? scan_log(scan, db->meta.begin) : rc;
+	if (rc == NB_OK && source->copy != NULL)
+		error = load_copy(scan, source);
+	db->loaded_entries = scan->entries;
+	if (error != 0)
+		scan->why = reason_of(error);
+	return rc == NB_OK && error == 0 ? scan_log(scan, source) : rc;
+}
+
+/* Build the index up to the last cut. */
+static int
+rebuild(struct scan *scan, struct nb_db *db, const struct source *source)
+{
+	int rc = scan_up_to(scan, db, source, UINT64_MAX);
+
+	if (rc == NB_OK && scan->start > scan->cut.address &&
+		(source->copy == NULL || scan->has_end))
+		rc = scan_up_to(scan, db, source, scan->cut.address);
+	db->replayed_bytes = scan->start > source->seal ? scan->start - source->seal : 0;
+	return rc;
+}
+
+static bool
+lacks_end(const struct scan *scan)
+{
+	const struct meta *meta = &scan->db->meta;
+
+	return (meta->is_closed != 0 && scan->cut.address != meta->tail) ||
+		(meta->begin != 0 && scan->cut.address == 0);
 }
 
 static int
-check_end(struct scan *scan)
+recover_from_log(struct scan *scan, struct nb_db *db)
 {
-	struct nb_db *db = scan->db;
-	const struct meta *meta = &db->meta;
+	const struct source source = {.seal = db->meta.begin};
+	int rc = rebuild(scan, db, &source);
 
-	if ((meta->is_closed != 0 && scan->cut != meta->tail) ||
-		(meta->begin != 0 && scan->cut == 0))
-		return db->host->fail(NB_FAIL,
-			"the log %s is damaged after byte %llu: %s; it was written up to byte %llu",
-			db->file.path, (unsigned long long)scan->start, scan->why,
-			(unsigned long long)meta->tail);
-	return NB_OK;
+	if (rc != NB_OK || !lacks_end(scan))
+		return rc;
+	return db->host->fail(NB_FAIL,
+		"the log %s is damaged after byte %llu: %s; it was written up to byte %llu",
+		db->file.path, (unsigned long long)scan->start, scan->why,
+		(unsigned long long)db->meta.tail);
+}
+
+/* The reason why a copy does not belong to this database. NULL: it may. */
+static const char *
+mismatch(const struct nb_db *db, const struct index_head *head)
+{
+	const struct meta *meta = &db->meta;
+	bool is_possible = head->tag_level == meta->tag_level && head->level <= meta->level &&
+		head->start > SEAL_SIZE && head->start % 8 == 0 && head->start <= head->end;
+
+	return is_possible ? NULL : "it is of another database";
+}
+
+/*
+ * False: the whole log is needed. A compaction may have discarded the start of the copy; then the
+ * log after it contains the newest record of every key.
+ */
+static bool
+recover_from_copy(struct scan *scan, struct nb_db *db)
+{
+	char path[sizeof(db->path) + 16];
+	struct source source = {.copy = path};
+	struct index_file file;
+
+	snprintf(path, sizeof(path), "%s/index.new", db->path);
+	(void)unlink(path); /* of a checkpoint that a crash has interrupted */
+	snprintf(path, sizeof(path), "%s/index", db->path);
+	int error = index_file_open(&file, path, &source.head);
+	if (error == ENOENT)
+		return false;
+	const char *why = error != 0 ? reason_of(error) : mismatch(db, &source.head);
+	if (error == 0)
+		index_file_close(&file);
+	if (why == NULL) {
+		if (source.head.start <= db->meta.begin + SEAL_SIZE)
+			return false;
+		source.seal = source.head.start - SEAL_SIZE;
+		int rc = rebuild(scan, db, &source);
+		if (rc == NB_OK && scan->has_end && !lacks_end(scan)) {
+			db->index_start = source.head.start;
+			return true;
+		}
+		why = rc != NB_OK          ? "an error"
+			: scan->start == 0 ? scan->why
+			: !scan->has_end   ? "the log does not contain its end"
+					   : "the log is damaged after it";
+	}
+	db->host->log(NB_LOG_WARNING,
+		"faster: the open reads the whole log, because the checkpoint %s cannot be used: %s",
+		path, why);
+	return false;
 }
 
 int
 recover(struct nb_db *db)
 {
 	struct scan scan = {.buffer = aligned_alloc(4096, (size_t)db->log.page_size + 4096)};
-	int rc;
+	int rc = NB_OK;
 
 	if (scan.buffer == NULL)
 		return db->host->fail(NB_FAIL, "out of memory");
-	rc = scan_up_to(&scan, db, UINT64_MAX);
+	if (db->index_files == INDEX_NO || !recover_from_copy(&scan, db))
+		rc = recover_from_log(&scan, db);
 	if (rc == NB_OK)
-		rc = check_end(&scan);
-	if (rc == NB_OK && scan.start > scan.cut)
-		rc = scan_up_to(&scan, db, scan.cut);
-	if (rc == NB_OK)
-		rc = log_resume(&db->log, db->meta.begin, scan.cut, scan.cut_number);
+		rc = log_resume(&db->log, db->meta.begin, &scan.cut);
 	db->closed.inserted_entries = scan.entries;
 	free(scan.buffer);
 	return rc;

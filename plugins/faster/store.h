@@ -131,7 +131,14 @@ struct nb_db {
 	uint32_t durability, sessions, inflight_ops;
 	uint64_t inflight_bytes, record_guess;
 	int how_to_read;
-	bool promotes; /* a get appends the record that it reads from storage */
+	int index_files; /* INDEX_*, constant */
+	bool promotes;   /* a get appends the record that it reads from storage */
+
+	/* Copies of the index (checkpoint.c), by the database thread. */
+	pthread_mutex_t shaping;    /* held while the index grows, or is copied */
+	uint64_t index_start;       /* of the copy that the next open would load; 0: none */
+	uint64_t index_checkpoints; /* atomic: number of copies */
+	uint64_t loaded_entries, replayed_bytes; /* by the open: from the copy; of the log */
 
 	/* The keeper thread (keeper.c): growth of the index, syncs and compaction. */
 	struct epoch_slot *keeper_epoch, *stats_epoch;
@@ -150,6 +157,9 @@ struct nb_db {
 	pthread_cond_t compaction_ended;
 	uint64_t periodic_ns; /* between two syncs; 0: none. Constant */
 };
+
+/* Values of the option index_checkpoint. */
+enum { INDEX_AUTO, INDEX_YES, INDEX_NO };
 
 /* --- open.c --- */
 
@@ -260,8 +270,19 @@ keeper_sum(struct nb_db *db, struct counts *sum);
 int
 compact(struct nb_db *db, uint64_t until, uint64_t *freed);
 
+/* --- checkpoint.c --- */
+
+/**
+ * Write the log up to a cut; with `is_synced`, sync it. Then copy the index to a file, if the
+ * option index_checkpoint allows it. `is_paced`: the copy pauses, because sessions work. Returns
+ * NB_OK, or a failure of the log. Only the database thread calls it.
+ */
+int
+checkpoint_write(struct nb_db *db, bool is_synced, bool is_paced);
+
 /* --- recover.c --- */
 
+/** Open the index and the log with the content of the database. Returns NB_OK or a failure. */
 int
 recover(struct nb_db *db);
 
