@@ -64,7 +64,7 @@ struct pool {
 	unsigned growths;    /* parts added by pool_grow(); atomic */
 	int growth_error;    /* errno of the last try to add a part, else 0; atomic */
 
-	/* private to pool.c */
+	/* private to the files that include parts.h */
 	int directory_fd, parts_fd; /* libpmemobj finds the parts by parts_fd */
 	uint64_t taken_bytes;       /* size of all parts at open */
 	int cut_off;         /* number of a part whose creation was interrupted; 0: none */
