@@ -126,6 +126,28 @@ put_on_map(struct extents *extents, const struct extent *extent, struct extent *
 	point(&extents->places[first].begins, to);
 }
 
+static bool
+reaches_into(const struct extent *extent, uint64_t from, uint64_t to)
+{
+	return extent != NULL && extent->object.off < to && from < extent->end;
+}
+
+bool
+extents_are_in(const struct extents *extents, uint64_t from, uint64_t to)
+{
+	/* A header may be in the place before the pieces, so look at one place more. */
+	for (size_t i = from >> PLACE_SHIFT;
+		i <= ((to - 1) >> PLACE_SHIFT) + 1 && i < extents->place_count; i++) {
+		const struct extent_place *place = &extents->places[i];
+
+		if (reaches_into(__atomic_load_n(&place->begins, __ATOMIC_ACQUIRE), from, to) ||
+			reaches_into(
+				__atomic_load_n(&place->reaches, __ATOMIC_ACQUIRE), from, to))
+			return true;
+	}
+	return false;
+}
+
 /*
  * False: the extent lies outside the pool's reservation or on another extent, or has no
  * pieces.
@@ -135,7 +157,8 @@ add(struct extents *extents, struct extent *extent)
 {
 	if (extent->piece_count == 0 ||
 		(extent->end - 1) >> PLACE_SHIFT >= extents->place_count ||
-		extents->places[extent->begin >> PLACE_SHIFT].begins != NULL)
+		extents->places[extent->begin >> PLACE_SHIFT].begins != NULL ||
+		extents_are_in(extents, extent->object.off, extent->end))
 		return false;
 	put_on_map(extents, extent, extent);
 	pthread_mutex_lock(&extents->lock);

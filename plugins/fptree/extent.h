@@ -5,7 +5,8 @@
  * Extents: objects of libpmemobj that are divided into pieces of one size. A bitmap in memory
  * records which pieces are used. A map finds the extent that contains an offset.
  *
- * Threads: any thread may call extent_new(), extents_huge_new() and extent_at(). The caller
+ * Threads: any thread may call extent_new(), extents_huge_new(), extent_at() and
+ * extents_are_in(). The caller
  * protects the pieces of an extent with a lock. Only the opening thread calls the other
  * functions.
  */
@@ -76,6 +77,10 @@ extent_drop(struct extents *extents, struct extent *extent);
 /** The extent that contains `offset`, which may be any number. NULL: no extent contains it. */
 struct extent *
 extent_at(const struct extents *extents, uint64_t offset);
+
+/** Does an extent have its header or a piece in the range? `from` < `to`. */
+bool
+extents_are_in(const struct extents *extents, uint64_t from, uint64_t to);
 
 /** Mark the piece at `offset` as used. False: no piece begins there, or it is already used. */
 bool

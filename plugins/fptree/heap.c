@@ -243,6 +243,27 @@ by_offset(const void *a, const void *b)
 	return (first > second) - (first < second);
 }
 
+/* Huge blobs share no byte with an extent or with each other. They are in order. */
+static int
+check_huge(const struct heap *heap)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < heap->huge_count; i++) {
+		PMEMoid object = heap->huge[i].object;
+		uint64_t begin = object.off;
+
+		if (begin < end ||
+			extents_are_in(&heap->extents, begin,
+				begin + pmemobj_alloc_usable_size(object)))
+			return heap->pool->host->fail(NB_FAIL,
+				"the pool in %s is damaged: the blob at %#llx overlaps another object",
+				heap->pool->directory, (unsigned long long)begin);
+		end = begin + pmemobj_alloc_usable_size(object);
+	}
+	return NB_OK;
+}
+
 int
 heap_open(struct heap **out, struct pool *pool, size_t leaf_bytes)
 {
@@ -262,10 +283,12 @@ heap_open(struct heap **out, struct pool *pool, size_t leaf_bytes)
 	PMEMoid object = pmemobj_first(pool->obj);
 	for (; rc == NB_OK && !OID_IS_NULL(object); object = pmemobj_next(object))
 		rc = find_object(heap, object);
+	if (rc == NB_OK && heap->huge_count > 0) {
+		qsort(heap->huge, heap->huge_count, sizeof(*heap->huge), by_offset);
+		rc = check_huge(heap);
+	}
 	if (rc != NB_OK)
 		goto close_heap;
-	if (heap->huge_count > 0)
-		qsort(heap->huge, heap->huge_count, sizeof(*heap->huge), by_offset);
 	*out = heap;
 	return NB_OK;
 
