@@ -14,15 +14,6 @@ clock_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/** CPU time of the calling thread. */
-static inline uint64_t
-clock_cpu_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /** "850ns", "1.2ms", "12.3us": `digits` significant digits, but all digits before the point. */
 void
 clock_format_ns(char *text, size_t size, uint64_t ns, int digits);

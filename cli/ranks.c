@@ -24,7 +24,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "cmd.h"
 #include "cmd_run.h"
 #include "kept.h"
@@ -33,19 +32,16 @@
 #include "output.h"
 
 enum {
-	LOOK_MS = 20,      /* while operations run */
+	LOOK_MS = 100,     /* while operations run, because a look takes CPU time of workers */
+	LOOK_IDLE_MS = 20, /* before this rank is ready, and while ranks stop */
+	LOOK_END_MS = 5,   /* after this rank's operations */
 	LOOK_SOON_MS = 1,  /* before operations begin, when no rank measures */
 	PARTIAL_FILES = 2, /* one is written while the other is read */
 };
 
-/*
- * Least interval between partial results. Rank 0 needs at least 3.4 ms of CPU time to merge one
- * file, and ten times as much if it contains many samples. So rank 0 also measures that time, and
- * waits until a merge takes at most 1 % of a CPU.
- */
+/* Least interval between a rank's partial results. Rank 0 receives those of all ranks. */
 #define PARTIAL_NS UINT64_C(2000000000)
 #define PARTIAL_RANK_NS UINT64_C(340000000)
-enum { PARTIAL_SHARE = 100 };
 
 enum { CHILD_WAITS, CHILD_GOES, CHILD_QUITS };
 
@@ -63,10 +59,8 @@ static struct {
 	struct shared *shared;
 	struct nb_ranks *ranks;
 	int files[PARTIAL_FILES];
-	uint64_t partials;   /* number of partial results read */
-	uint64_t written_ns; /* time of the last write to --output */
-	uint64_t merge_ns;   /* CPU time that it took */
-	bool was_ready, was_failed;
+	uint64_t partials; /* number of partial results read */
+	bool was_ready;
 } own;
 
 /* ---- detection of ranks ---- */
@@ -254,15 +248,15 @@ pass_partial(void)
 	free(text);
 }
 
-/** The merged results; NULL: none yet. */
+/** The merged results; NULL: none. */
 static struct nb_results *
-merge(bool is_last)
+merge(void)
 {
 	struct nb_results *merged;
 	int rc = nb_ranks_merge(&merged, own.ranks);
 	if (rc == 0 && nb_results_count(merged) > 0)
 		return merged;
-	if (is_last && nb_ranks_failure(own.ranks) == NULL)
+	if (nb_ranks_failure(own.ranks) == NULL)
 		message_last_failure(rc);
 	return NULL;
 }
@@ -271,22 +265,10 @@ merge(bool is_last)
 static void
 write_partials(const struct options *options)
 {
-	uint64_t now_ns = clock_now_ns();
-	bool has_failed = nb_ranks_failure(own.ranks) != NULL && !own.was_failed;
-	bool is_due = nb_ranks_news(own.ranks) >= own.launch.ranks &&
-		now_ns - own.written_ns >= partial_ns() / 2 &&
-		now_ns - own.written_ns >= PARTIAL_SHARE * own.merge_ns;
-	if (options->output == NULL || strcmp(options->output, "-") == 0 ||
-		(!is_due && !has_failed))
+	if (options->output == NULL || strcmp(options->output, "-") == 0)
 		return;
-	uint64_t begin_ns = clock_cpu_ns();
-	own.written_ns = now_ns;
-	own.was_failed |= has_failed;
-	struct nb_results *merged = merge(false);
-	if (merged != NULL && nb_results_write_file(merged, "json", options->output, 0) < 0)
+	if (nb_ranks_write_partial(own.ranks, options->output) < 0)
 		message_last_failure(-1);
-	nb_results_delete(merged);
-	own.merge_ns = clock_cpu_ns() - begin_ns;
 }
 
 int
@@ -308,13 +290,15 @@ ranks_look(const struct options *options, pid_t child, bool is_stopping)
 		write_partials(options);
 	if (nb_ranks_is_stopping(own.ranks) && child > 0)
 		kill(child, SIGTERM);
-	return own.was_ready && start_ns == 0 ? LOOK_SOON_MS : LOOK_MS;
+	if (!own.was_ready || nb_ranks_is_stopping(own.ranks))
+		return LOOK_IDLE_MS;
+	return start_ns == 0 ? LOOK_SOON_MS : LOOK_MS;
 }
 
 static int
 print_merged(const struct options *options, struct nb_results *results, int own_status)
 {
-	struct nb_results *merged = merge(true);
+	struct nb_results *merged = merge();
 	const char *failure = nb_ranks_failure(own.ranks);
 	int status = nb_ranks_status(own.ranks);
 	if (merged == NULL && status == STATUS_DONE)
@@ -344,7 +328,7 @@ ranks_end(const struct options *options, int status, const char *end, int fd,
 		status = message_last_failure(-1);
 	free(text);
 	while (!nb_ranks_is_over(own.ranks)) {
-		pause_ms(LOOK_MS / 4);
+		pause_ms(LOOK_END_MS);
 		ranks_look(options, 0, nb_stop_requested());
 	}
 	if (own.launch.rank != 0)

@@ -14,6 +14,7 @@
 #include "base/histogram.h"
 #include "ranks/ranks.h"
 #include "record_rig.h"
+#include "scratch.h"
 #include "unit.h"
 
 enum { RANKS = 3 };
@@ -378,6 +379,77 @@ TEST(clocks_that_have_moved_during_the_run_make_the_error_larger)
 	for (uint32_t k = 0; k < RANKS; k++)
 		nb_results_delete(owns[k]);
 	end();
+}
+
+/** Send the partial result of a rank to rank 0. */
+static void
+give_partial(uint32_t rank)
+{
+	struct nb_results *own = record_rig_new();
+	struct record *record = record_rig_add_job(own, "leveldb", 1);
+	snprintf(record->run->shard, sizeof(record->run->shard), "%u/%u", rank, RANKS);
+	char *json = record_rig_written(own, "json", 0);
+	current = rank;
+	ck_assert_int_eq(nb_ranks_tell_partial(members[rank], json, strlen(json)), 0);
+	current = 0;
+	free(json);
+	nb_results_delete(own);
+}
+
+static void
+give_partials(void)
+{
+	for (uint32_t k = 0; k < RANKS; k++)
+		give_partial(k);
+	poll_as(0);
+}
+
+TEST(partial_results_are_merged_in_a_thousandth_of_the_time_and_after_news_of_all)
+{
+	const uint64_t ms = 1000000, hour = 3600000 * ms;
+	begin();
+	give_partial(0);
+	give_partial(1);
+	poll_as(0);
+	ck_assert(!ranks_merge_is_due(members[0], hour));
+	give_partial(2);
+	poll_as(0);
+	members[0]->merged_ns = hour;
+	members[0]->merge_cost_ns = 3 * ms;
+	ck_assert(!ranks_merge_is_due(members[0], hour + 3000 * ms - 1));
+	ck_assert(ranks_merge_is_due(members[0], hour + 3000 * ms));
+	end();
+}
+
+TEST(a_partial_result_is_written_when_it_is_due_and_at_the_first_failure)
+{
+	const char *path = "all.json";
+	struct nb_results *read;
+	scratch_enter();
+	scratch_fresh("partial");
+	begin();
+	ck_assert_int_eq(nb_ranks_write_partial(members[0], path), 0);
+	give_partials();
+	ck_assert_int_eq(nb_ranks_write_partial(members[0], path), 1);
+	ck_assert_uint_gt(members[0]->merge_cost_ns, 0);
+	ck_assert_int_eq(nb_results_read(&read, path), 0);
+	ck_assert_uint_eq(read->records[0].run->generator_count, RANKS);
+	nb_results_delete(read);
+	/* the next one is not due for an hour */
+	members[0]->merge_cost_ns = UINT64_C(3600000000);
+	give_partials();
+	ck_assert_int_eq(nb_ranks_write_partial(members[0], path), 0);
+	ends(2, 1, "killed by SIGSEGV during run");
+	poll_all();
+	ck_assert_int_eq(nb_ranks_write_partial(members[0], path), 1);
+	ck_assert_int_eq(nb_results_read(&read, path), 0);
+	ck_assert_str_eq(read->records[0].end, "rank 2 (host2): killed by SIGSEGV during run");
+	nb_results_delete(read);
+	give_partials();
+	members[0]->merge_cost_ns = UINT64_C(3600000000);
+	ck_assert_int_eq(nb_ranks_write_partial(members[0], path), 0);
+	end();
+	scratch_leave();
 }
 
 TEST(ranks_without_a_result_are_listed_and_the_result_is_partial)

@@ -2,7 +2,6 @@
 /* Features for ranks: partial results, a begin that others choose, and one shard. */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -36,6 +35,7 @@ hear(void *arg, const struct nb_run *run)
 	/* histograms are read after the counts, while operations go on */
 	into->wrong += ops > 0 && nb_histogram_count(nb_result_service(result)) == 0;
 	into->wrong += result->measured.begun_at_ns == 0;
+	into->wrong += result->measured.series.count > 0;
 	into->ops = ops;
 	into->digest = nb_result_digest(result);
 	nb_result_delete(result);
@@ -53,10 +53,20 @@ begin(const char *text)
 	rig.options.partial_ns = 1000000;
 }
 
+/** Let the next partial result be due at once. */
+static void
+forget_cost(void *arg, const struct nb_progress *progress)
+{
+	(void)arg;
+	(void)progress;
+	rig.run->partial_cost_ns = 0;
+}
+
 TEST(partial_results_contain_the_finished_operations)
 {
 	begin("records = 100\n[a]\nread = 1\nduration = 200s\nrate = 2k\nthreads = 2\n"
 	      "[b]\nupdate = 1\nduration = 200s\nrate = 1k\n");
+	rig.options.progress = forget_cost;
 	ck_assert_int_eq(toy_run(&rig), NB_ERR_INTERRUPTED);
 	ck_assert_uint_ge(heard.count, PARTIALS);
 	ck_assert_uint_eq(heard.wrong, 0);
@@ -66,20 +76,25 @@ TEST(partial_results_contain_the_finished_operations)
 	ck_assert_uint_eq(nb_histogram_count(rig.run->measured.service), rig.run->measured.ops);
 }
 
-static uint64_t
-cpu_ns(void)
+TEST(partial_results_have_no_series_which_the_final_one_has)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	begin("records = 100\nread = 1\ncount = 100\n");
+	toy_new(&rig);
+	struct series *series = &rig.run->measured.series;
+	ck_assert_int_eq(series_add(series, &(struct sample){.ops = 7}), NB_OK);
+	job_tell_partial(rig.run, 5000000);
+	ck_assert_uint_eq(heard.count, 1);
+	ck_assert_uint_eq(heard.wrong, 0);
+	ck_assert_uint_eq(series->count, 1);
+	ck_assert_uint_eq(series->samples[0].ops, 7);
 }
 
 /** Takes 2 ms of CPU time or more. */
 static void
 work(void *arg, const struct nb_run *run)
 {
-	uint64_t *calls = arg, end_ns = cpu_ns() + 2000000;
-	while (cpu_ns() < end_ns)
+	uint64_t *calls = arg, end_ns = clock_thread_cpu_ns() + 2000000;
+	while (clock_thread_cpu_ns() < end_ns)
 		;
 	++*calls;
 }
@@ -95,7 +110,7 @@ TEST(calls_that_take_long_are_rare)
 	job_tell_partial(rig.run, 5 * ms);
 	ck_assert_uint_eq(calls, 1);
 	job_tell_partial(rig.run, 6 * ms);
-	job_tell_partial(rig.run, 204 * ms);
+	job_tell_partial(rig.run, 2004 * ms);
 	ck_assert_uint_eq(calls, 1);
 	job_tell_partial(rig.run, hour);
 	ck_assert_uint_eq(calls, 2);

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Two ranks, or two shards, against one process with two threads, in turns of 0.1 s.
 
-turns.py BUILD ranks|shards [SECONDS [OPTION...]]   e.g. turns.py build ranks 40 -o spin=0s
+turns.py BUILD mpich|openmpi|shards[-bound] [SECONDS [OPTION...]]   e.g. turns.py build mpich 40
 
 Both sides run all the time, against one `mininb serve` with the engine memory. One side is stopped
 with SIGSTOP while the other runs, so changes of the machine's speed affect both. Operations are
-counted by the pulses of 20 ms in the result files, without the edges of each turn. The server has
-one CPU and the clients have another. The report is the median of the ratios of neighbouring turns,
-and its 95 % confidence interval.
+counted by the pulses of 20 ms in the result files, without the edges of each turn. The report is
+the median of the ratios of neighbouring turns, and its 95 % confidence interval.
+
+The server has CPU 0 and the clients have CPU 1. With -bound each rank, shard or thread has one of
+these two CPUs, and the server has both.
 """
 import json
 import os
@@ -22,7 +24,10 @@ import time
 TURN, PAUSE = 0.1, 0.003  # seconds
 EDGES = 0.025, 0.005  # not counted at the start and the end of a turn
 JOB = ['-w', 'ycsb-c', '--records=20000', '--quiet']
-MPIRUN = ['mpirun.mpich', '-n', '2']
+MPIRUN = {'mpich': ['mpirun.mpich', '-n', '2', '-bind-to'],
+          'openmpi': ['mpirun.openmpi', '--allow-run-as-root', '--oversubscribe', '-n', '2',
+                      '--bind-to']}
+KINDS = [kind + bound for kind in (*MPIRUN, 'shards') for bound in ('', '-bound')]
 
 
 def children(pid):
@@ -85,12 +90,31 @@ def report(ones, twos):
           f'95 % CI {low:.3f} to {high:.3f}')
 
 
+def start(cpus, words, output):
+    return subprocess.Popen(['taskset', '-c', cpus, *words, f'--output={output}'],
+                            stdout=subprocess.DEVNULL)
+
+
+def start_two(kind, run, scratch):
+    """The processes, and the names of their results."""
+    mpi, _, bound = kind.partition('-')
+    run = [*run, '--threads=1']
+    if mpi == 'shards':
+        return [start(str(k) if bound else '1', [*run, f'--shard={k}/2'], f'{scratch}/two{k}')
+                for k in (0, 1)], ['two0', 'two1']
+    words = [*MPIRUN[mpi], 'hwthread' if bound else 'none', *run]
+    return [start('0,1' if bound else '1', words, f'{scratch}/two')], ['two']
+
+
 def main(build, kind, seconds='40', *options):
+    both = kind.endswith('-bound')
     mininb = os.path.realpath(f'{build}/cli/mininb')
     with tempfile.TemporaryDirectory() as scratch:
-        net = ['-d', 'net', f'--servers=unix:{scratch}/socket']
-        server = subprocess.Popen(['taskset', '-c', '0', mininb, 'serve', '-d', 'memory', '--quiet',
-                                   '--allow-reset', f'--listen=unix:{scratch}/socket'],
+        net = ['-d', 'net', '-o', 'persistent=yes', '--durability=none',
+               f'--servers=unix:{scratch}/socket']
+        server = subprocess.Popen(['taskset', '-c', '0,1' if both else '0', mininb, 'serve', '-d',
+                                   'memory', '--quiet', '--allow-reset',
+                                   f'--listen=unix:{scratch}/socket'],
                                   stdout=subprocess.DEVNULL)
         try:
             while not os.path.exists(f'{scratch}/socket'):
@@ -99,14 +123,9 @@ def main(build, kind, seconds='40', *options):
                 time.sleep(0.05)
             subprocess.run([mininb, 'load', *net, *JOB], check=True, stdout=subprocess.DEVNULL)
             run = [mininb, 'run', *net, *JOB, f'--duration={int(seconds) + 5}s', *options]
-
-            def start(words, name):
-                return subprocess.Popen(['taskset', '-c', '1', *words, f'--output={scratch}/{name}'],
-                                        stdout=subprocess.DEVNULL)
-            one = [start([*run, '--threads=2'], 'one')]
-            names = ['two'] if kind == 'ranks' else ['two0', 'two1']
-            two = [start([*MPIRUN, *run, '--threads=1'], 'two')] if kind == 'ranks' else [
-                start([*run, '--threads=1', f'--shard={k}/2'], f'two{k}') for k in (0, 1)]
+            pinned = ['--pin'] if both else []
+            one = [start('0,1' if both else '1', [*run, '--threads=2', *pinned], f'{scratch}/one')]
+            two, names = start_two(kind, run, scratch)
             time.sleep(2)
             turns = take_turns([[it.pid for it in side] for side in (one, two)], int(seconds))
             if any([it.wait() for it in one + two]):
@@ -118,7 +137,7 @@ def main(build, kind, seconds='40', *options):
         report(*([rate(track, turn) for turn in side] for track, side in zip(tracks, turns)))
 
 
-if len(sys.argv) < 3 or sys.argv[2] not in ('ranks', 'shards'):
+if len(sys.argv) < 3 or sys.argv[2] not in KINDS:
     print(__doc__)
     sys.exit(0 if sys.argv[1:] in (['-h'], ['--help']) else 2)
 main(*sys.argv[1:])

@@ -90,10 +90,6 @@ nb_ranks_tell_end(
 int
 nb_ranks_is_over(const struct nb_ranks *ranks);
 
-/** On rank 0: number of partial results received since nb_ranks_merge(). */
-uint32_t
-nb_ranks_news(const struct nb_ranks *ranks);
-
 /**
  * On rank 0: a text that names the first failed rank and describes how it ended; NULL: none
  * failed.
@@ -111,6 +107,18 @@ nb_ranks_status(const struct nb_ranks *ranks);
  */
 NB_MUST_CHECK int
 nb_ranks_merge(struct nb_results **out, struct nb_ranks *ranks);
+
+/** On rank 0: number of partial results received since nb_ranks_merge(). */
+uint32_t
+nb_ranks_news(const struct nb_ranks *ranks);
+
+/**
+ * On rank 0: merge the partial results and write them to the result file `path`, if that is due:
+ * after news of each rank, and if merging takes at most 0.1 % of a CPU. Also once when a rank
+ * has failed. Returns whether the file was written.
+ */
+NB_MUST_CHECK int
+nb_ranks_write_partial(struct nb_ranks *ranks, const char *path);
 
 /**
  * Leave and free. Write all output before: if MPI does not end within 3 s, the process ends.

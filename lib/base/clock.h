@@ -91,6 +91,15 @@ clock_ns(const struct clock *clock, uint64_t ticks)
 	return (uint64_t)(((uint128)ticks * clock->ns_per_tick_q32) >> 32);
 }
 
+/** CPU time of the calling thread, in ns. */
+static inline uint64_t
+clock_thread_cpu_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /** CLOCK_REALTIME: ns since the epoch, if the machine's clock is right. */
 static inline uint64_t
 clock_real_ns(void)

@@ -10,10 +10,12 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "ranks/ranks.h"
 #include "report/merge_parts.h"
 #include "report/record.h"
+#include "run/run.h"
 
 /** The offset of the rank's clock to rank 0's clock, and its error. */
 static struct clock_offset
@@ -93,4 +95,32 @@ nb_ranks_merge(struct nb_results **out, struct nb_ranks *ranks)
 		nb_results_set_end(*out,
 			"unfinished: mininb wrote this result while the run was under way");
 	return NB_OK;
+}
+
+bool
+ranks_merge_is_due(const struct nb_ranks *ranks, uint64_t now_ns)
+{
+	return nb_ranks_news(ranks) >= ranks->count &&
+		now_ns - ranks->merged_ns >= PARTIAL_SHARE * ranks->merge_cost_ns;
+}
+
+int
+nb_ranks_write_partial(struct nb_ranks *ranks, const char *path)
+{
+	uint64_t now_ns = clock_monotonic(), begin_ns = clock_thread_cpu_ns();
+	bool is_failure = !ranks->was_failure_written && nb_ranks_failure(ranks) != NULL;
+	struct nb_results *merged;
+	if (!is_failure && !ranks_merge_is_due(ranks, now_ns))
+		return 0;
+	ranks->was_failure_written |= is_failure;
+	int rc = nb_ranks_merge(&merged, ranks);
+	if (rc == NB_ERR_USAGE) /* no rank has a result yet */
+		return 0;
+	if (rc == NB_OK) {
+		rc = nb_results_write_file(merged, "json", path, 0);
+		nb_results_delete(merged);
+	}
+	ranks->merged_ns = now_ns;
+	ranks->merge_cost_ns = clock_thread_cpu_ns() - begin_ns;
+	return rc == NB_OK ? 1 : rc;
 }

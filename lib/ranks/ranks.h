@@ -37,7 +37,9 @@ struct nb_ranks {
 	uint64_t silence_ns, beat_ns, polled_ns; /* the times of the last beat and poll */
 	uint64_t start_ns;                       /* by this rank's clock; 0: not agreed */
 	bool is_stopping, is_over, is_broken;    /* broken: the link has failed */
-	uint32_t news;
+	uint32_t news;                           /* partial results since the last merge */
+	uint64_t merged_ns, merge_cost_ns;       /* time and CPU time of that merge */
+	bool was_failure_written;
 	uint64_t stopped_ns; /* on rank 0: the time of the request to stop; 0: none */
 	bool was_roll_called;
 	uint64_t pong_ns;   /* the clock in the last answer to a ping; 0: none received */
@@ -79,6 +81,10 @@ ranks_send(struct nb_ranks *ranks, uint32_t to, enum message_kind kind, uint64_t
 /** Handle one message if one has arrived. Returns whether one had. */
 bool
 ranks_receive(struct nb_ranks *ranks);
+
+/** On rank 0: whether to merge the partial results at this time (gather.c). */
+bool
+ranks_merge_is_due(const struct nb_ranks *ranks, uint64_t now_ns);
 
 /**
  * On rank 0: compare the clocks of all live ranks; takes a few ms for each. `is_after`: the

@@ -523,6 +523,12 @@ job_done(const struct nb_run *run);
 bool
 job_watch(struct nb_run *run, bool is_end);
 
+/**
+ * Making a partial result, or merging those of all ranks, takes at most 1 / PARTIAL_SHARE of a
+ * CPU, because a worker may need that CPU.
+ */
+enum { PARTIAL_SHARE = 1000 };
+
 /** Call options.partial if it is due. The operations have run for now_ns (run_partial.c). */
 void
 job_tell_partial(struct nb_run *run, uint64_t now_ns);

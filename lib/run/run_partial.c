@@ -4,22 +4,17 @@
  *
  * The main thread reads the workers' counts and histograms as they are, like for intervals,
  * without their cooperation. So counts of different kinds are from slightly different times.
- * Data that workers keep for themselves is missing: bytes, records, findings.
+ * Data that workers keep for themselves is missing: bytes, records, findings. The series is
+ * missing, too, because its size grows with the run: merging it would take most of the CPU time.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/histogram.h"
 #include "run/run.h"
-
-/*
- * A worker may share its CPU with this thread. So calls take at most 1 / PARTIAL_SHARE of the
- * time.
- */
-enum { PARTIAL_SHARE = 100 };
 
 static int
 peek_into(struct nb_histogram **into, const struct nb_histogram *from)
@@ -135,6 +130,7 @@ tell(struct nb_run *run, uint64_t now_ns)
 		return rc;
 	}
 	nb_histogram_merge(run->measured.service, own.service);
+	run->measured.series = (struct series){0};
 	size_t peeked = 0;
 	for (; peeked < run->active_count && rc == NB_OK; peeked++)
 		rc = peek_part(run->active[peeked], now_ns);
@@ -149,14 +145,6 @@ tell(struct nb_run *run, uint64_t now_ns)
 	return rc;
 }
 
-static uint64_t
-cpu_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void
 job_tell_partial(struct nb_run *run, uint64_t now_ns)
 {
@@ -167,9 +155,9 @@ job_tell_partial(struct nb_run *run, uint64_t now_ns)
 		every_ns = PARTIAL_SHARE * run->partial_cost_ns;
 	if (now_ns - run->partial_ns < every_ns)
 		return;
-	uint64_t begin_ns = cpu_ns();
+	uint64_t begin_ns = clock_thread_cpu_ns();
 	run->partial_ns = now_ns;
 	if (tell(run, now_ns) != NB_OK)
 		log_message(NB_LOG_WARNING, "no partial result was made: %s", nb_error_text());
-	run->partial_cost_ns = cpu_ns() - begin_ns;
+	run->partial_cost_ns = clock_thread_cpu_ns() - begin_ns;
 }
