@@ -62,9 +62,16 @@ do_action(const struct options *options)
 			action->operand, action->name, action->operand);
 	int status;
 	bool is_silent = ranks_are_launched(options, &status) && ranks_is_silent();
+	if (status != STATUS_DONE)
+		return status;
+	options = ranks_name_files(options, &status);
 	if (status == STATUS_DONE && !is_silent)
 		status = output_check(options);
-	return status == STATUS_DONE ? action->run(options) : status;
+	if (status == STATUS_DONE)
+		status = action->run(options);
+	if (status != STATUS_DONE)
+		ranks_give_up(status);
+	return status;
 }
 
 int

@@ -30,6 +30,7 @@
 #include "message.h"
 #include "options.h"
 #include "output.h"
+#include "rank_files.h"
 
 enum {
 	LOOK_MS = 100,     /* while operations run, because a look takes CPU time of workers */
@@ -56,11 +57,13 @@ struct shared {
 static struct {
 	struct nb_launch launch;
 	bool is_known, are_ranks;
+	bool has_own_results;       /* in files of this rank only */
+	struct options own_results; /* with the names of these files */
 	struct shared *shared;
 	struct nb_ranks *ranks;
 	int files[PARTIAL_FILES];
 	uint64_t partials; /* number of partial results read */
-	bool was_ready;
+	bool has_tried_to_join, was_ready;
 } own;
 
 /* ---- detection of ranks ---- */
@@ -115,6 +118,20 @@ ranks_are_launched(const struct options *options, int *status)
 			*status = check_options(options);
 	}
 	return own.are_ranks;
+}
+
+const struct options *
+ranks_name_files(const struct options *options, int *status)
+{
+	static struct options all;
+	*status = STATUS_DONE;
+	if (!own.is_known || own.launch.mpi == NULL)
+		return options;
+	own.has_own_results = rank_files_of_one(&own.own_results, options, own.launch.rank);
+	if (own.has_own_results)
+		*status = output_check(&own.own_results);
+	all = rank_files_of_all(options);
+	return &all;
 }
 
 bool
@@ -212,6 +229,7 @@ ranks_join(const struct options *options)
 {
 	uint64_t silence_ns = options_were_given(options, "hang-after") ? options->hang_after_ns
 									: 0;
+	own.has_tried_to_join = true;
 	int status = message_last_failure(nb_ranks_join(&own.ranks, &own.launch, silence_ns));
 	__atomic_store_n(&own.shared->order, status == STATUS_DONE ? CHILD_GOES : CHILD_QUITS,
 		__ATOMIC_RELEASE);
@@ -317,24 +335,47 @@ print_merged(const struct options *options, struct nb_results *results, int own_
 	return status;
 }
 
+/** Writes the files of this rank. */
+static int
+write_own(const struct nb_summary *summary, int fd)
+{
+	struct nb_results *results;
+	char path[64];
+	if (!own.has_own_results)
+		return STATUS_DONE;
+	int rc = nb_results_new(&results);
+	if (rc < 0)
+		return message_last_failure(rc);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	int status = message_last_failure(
+		output_take(results, path, summary->driver, summary->end));
+	if (status == STATUS_DONE)
+		status = output_finish(&own.own_results, results, status);
+	nb_results_delete(results);
+	return status;
+}
+
 int
-ranks_end(const struct options *options, int status, const char *end, int fd,
+ranks_end(const struct options *options, int status, const struct nb_summary *summary, int fd,
 	struct nb_results *results)
 {
 	size_t size;
 	char *text = read_all(fd, &size);
 	pass_partial();
-	if (nb_ranks_tell_end(own.ranks, status, end, text, size) < 0)
+	if (nb_ranks_tell_end(own.ranks, status, summary->end, text, size) < 0)
 		status = message_last_failure(-1);
 	free(text);
 	while (!nb_ranks_is_over(own.ranks)) {
 		pause_ms(LOOK_END_MS);
 		ranks_look(options, 0, nb_stop_requested());
 	}
+	int written = write_own(summary, fd);
 	if (own.launch.rank != 0)
-		return STATUS_DONE; /* rank 0 reports it */
+		return written; /* rank 0 reports the run's end */
 	int merged = print_merged(options, results, status);
-	return merged != STATUS_DONE ? merged : status;
+	if (merged != STATUS_DONE)
+		return merged;
+	return status != STATUS_DONE ? status : written;
 }
 
 void
@@ -344,4 +385,13 @@ ranks_leave(int status)
 	if (own.ranks != NULL)
 		nb_ranks_leave(own.ranks, status);
 	own.ranks = NULL;
+}
+
+void
+ranks_give_up(int status)
+{
+	if (!own.are_ranks || own.has_tried_to_join)
+		return;
+	fflush(nb_stdout());
+	nb_ranks_give_up(&own.launch, status);
 }

@@ -20,7 +20,14 @@ struct options;
 bool
 ranks_are_launched(const struct options *options, int *status);
 
-/** Whether this rank writes no files; only rank 0 does. Set by ranks_are_launched(). */
+/**
+ * The options with the files of the merged result, after ranks_are_launched(). Checks this
+ * rank's own files (rank_files.h); *status is a failure that was reported.
+ */
+const struct options *
+ranks_name_files(const struct options *options, int *status);
+
+/** Whether only rank 0 writes the report and the merged result. Set by ranks_are_launched(). */
 bool
 ranks_is_silent(void);
 
@@ -41,13 +48,20 @@ int
 ranks_look(const struct options *options, pid_t child, bool is_stopping);
 
 /**
- * The child has ended with `status`; `end` describes an abnormal end, and the file fd has its
- * results. Waits for the other ranks. Rank 0 appends the merged result to `results` and prints
- * it. Returns the exit status of the run.
+ * The child has ended with `status`; `summary` describes its end, and the file fd has its
+ * results. Waits for the other ranks, and writes this rank's own files. Rank 0 appends the
+ * merged result to `results` and prints it. Returns the exit status of the run.
  */
 int
-ranks_end(const struct options *options, int status, const char *end, int fd,
+ranks_end(const struct options *options, int status, const struct nb_summary *summary, int fd,
 	struct nb_results *results);
+
+/**
+ * The action has failed. If this rank has not joined the others, the launcher ends them, because
+ * they wait for it. May not return.
+ */
+void
+ranks_give_up(int status);
 
 /** Call it last, after files were written. */
 void

@@ -424,7 +424,7 @@ run_in_group(const struct options *options, run_fn run, const char *driver,
 	else
 		status = report_end(driver, status, watch.hung_s, summary);
 	if (options->is_rank) {
-		status = ranks_end(options, status, summary->end, fd, results);
+		status = ranks_end(options, status, summary, fd, results);
 		close(fd);
 		return status;
 	}

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Runs ranks of MPICH in separate network namespaces, like machines, with servers on this host. Each
-# run is compared with one process with as many threads, in the first namespace.
+# run of 2 and of RANKS ranks is compared with one process with as many threads, in the first
+# namespace. The merged histograms must equal those of the ranks' own files.
 #
 #   sudo extra/bench/ranks.sh BUILD [RANKS]   BUILD: a build directory; RANKS: 2 if it is not given
 #
 # The servers are a Redis Cluster of three nodes, and `mininb serve` with the engine memory.
 # MININB_SECONDS is the duration of each run, by default 5. Needs root, ip, mpich and redis.
 #
-# Exit status: 0 all digests are equal; 1 digests differ, or a run failed; 2 wrong usage.
+# Exit status: 0 digests and histograms are equal; 1 they differ, or a run failed; 2 wrong usage.
 set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
@@ -93,41 +94,61 @@ start_serve()
 	until (: >/dev/tcp/$net.254/7700) 2>/dev/null; do sleep 0.1; done
 }
 
-# $1: a name; $2: hosts; the rest: options of the run.
+# $1: a name; $2: the number of ranks; the rest: options of the run.
 run_ranks()
 {
-	rm -f "$scratch/all.json"
+	local hosts i
+	hosts=$(for ((i = 1; i <= $2; i++)); do printf '%s,' "$net.$i"; done)
+	rm -f "$scratch"/rank-*.json
 	timeout -k 5 60 mpirun.mpich -launcher ssh -launcher-exec "$scratch/enter" \
-		-localhost $net.254 -hosts "$2" -env UCX_TLS tcp,self -n "$ranks" \
-		"$mininb" run "${@:3}" --threads=1 --output="$scratch/all.json" >/dev/null ||
+		-localhost $net.254 -hosts "${hosts%,}" -env UCX_TLS tcp,self -n "$2" \
+		"$mininb" run "${@:3}" --threads=1 --output="$scratch/rank-%r.json" >/dev/null ||
 		die "$1: mpirun.mpich failed"
+	mv "$scratch/rank-all.json" "$scratch/all.json"
+	"$mininb" merge "$scratch"/rank-*.json --output="$scratch/merged.json" >/dev/null ||
+		die "$1: the results of the ranks cannot be merged"
 }
 
-# $1: a name; the rest: options with which a client connects.
+# The histograms of all operations and of each kind.
+histograms()
+{
+	jq -cS '.results[0] | [.service, [.groups[].operations[] | .service]]' "$1"
+}
+
+# $1: the number of ranks; $2: a name; the rest: options with which a client connects.
 compare()
 {
-	local name=$1 hosts i one all
-	shift
+	local count=$1 name=$2 one all
+	shift 2
 	local job=(-w ycsb-b --records=20000 --duration="$duration" --quiet)
 	"$mininb" load "$@" -w ycsb-b --records=20000 --quiet >/dev/null
-	hosts=$(for ((i = 1; i <= ranks; i++)); do printf '%s,' "$net.$i"; done)
-	ip netns exec mininb-0 "$mininb" run "$@" "${job[@]}" --threads="$ranks" \
+	ip netns exec mininb-0 "$mininb" run "$@" "${job[@]}" --threads="$count" \
 		--output="$scratch/one.json" >/dev/null
-	run_ranks "$name" "${hosts%,}" "$@" "${job[@]}"
+	run_ranks "$name" "$count" "$@" "${job[@]}"
 	one=$(jq -r '.results[0].digest' "$scratch/one.json")
 	all=$(jq -r '.results[0].digest' "$scratch/all.json")
-	jq -rs --arg name "$name" '
+	jq -rs --arg name "$name" --arg count "$count" '
 		def rate: .results[0] | .measured.ops / .measured.wall_ns * 1e9;
 		def begins: [.results[0].generators[].begun_at_ns];
-		"\($name): one process \(.[0] | rate | floor) ops/s, ranks \(.[1] | rate | floor) ops/s; "
+		"\($name): one process \(.[0] | rate | floor) ops/s, \($count) ranks "
+		+ "\(.[1] | rate | floor) ops/s; "
 		+ "begins within \((.[1] | begins | max - min) / 1000) us, clocks to within "
 		+ "\([.[1].results[0].generators[].clock_error_ns // 0] | max / 1000) us"' \
 		"$scratch/one.json" "$scratch/all.json"
 	[[ $one == "$all" ]] || die "$name: the digests $one and $all differ"
+	[[ $(histograms "$scratch/merged.json") == "$(histograms "$scratch/all.json")" ]] ||
+		die "$name: the histograms differ from those of the ranks' files"
+}
+
+# $1: a name; the rest: options with which a client connects.
+compare_all()
+{
+	compare 2 "$@"
+	((ranks == 2)) || compare "$ranks" "$@"
 }
 
 make_network
 start_redis
 start_serve
-compare redis -d redis --durability=none -o cluster=yes --servers=$net.254:7601,$net.254:7602,$net.254:7603
-compare serve -d net --servers=$net.254:7700
+compare_all redis -d redis --durability=none -o cluster=yes --servers=$net.254:7601,$net.254:7602,$net.254:7603
+compare_all serve -d net --servers=$net.254:7700

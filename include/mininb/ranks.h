@@ -46,6 +46,13 @@ NB_MUST_CHECK int
 nb_ranks_join(struct nb_ranks **out, const struct nb_launch *launch, uint64_t silence_ns);
 
 /**
+ * This rank cannot join the others: make the launcher end them with `status`. Returns if the
+ * launcher does that anyway when this process exits, or if MPI cannot be loaded.
+ */
+void
+nb_ranks_give_up(const struct nb_launch *launch, int status);
+
+/**
  * Handle received messages, and report that this rank is alive. Spins for some ms while clocks
  * are compared; no rank measures then.
  */

@@ -329,6 +329,20 @@ nb_ranks_leave(struct nb_ranks *ranks, int status)
 	delete_ranks(ranks);
 }
 
+/*
+ * The launcher of Open MPI ends all ranks if one exits with a failure. That of MPICH ignores a
+ * rank that has not called MPI_Init, where the others then wait for ever.
+ */
+void
+nb_ranks_give_up(const struct nb_launch *launch, int status)
+{
+	struct nb_ranks ranks = {.own = launch->rank, .count = launch->ranks};
+	if (strcmp(launch->mpi, "mpich") != 0 || ranks_open_link(&ranks, launch) != NB_OK)
+		return;
+	bound_end(status);
+	ranks.link->abort(status);
+}
+
 /* ---- during the run ---- */
 
 /** If this process was stopped (SIGSTOP), extend the time before a rank counts as silent. */

@@ -19,6 +19,12 @@ launcher()
 	fi
 }
 
+# The histograms of all operations and of each kind.
+histograms()
+{
+	jq -cS '.results[0] | [.service, [.groups[].operations[] | .service]]' "$1"
+}
+
 # Run one process with $1 threads as a reference, and $1 / 2 ranks with 2 threads by MPI $2.
 as_one_process()
 {
@@ -27,7 +33,8 @@ as_one_process()
 	mininb 0 run -d memory $job --threads="$1" --output=whole.json --quiet
 	# shellcheck disable=SC2086
 	run -0 --separate-stderr timeout -k 5 240 "${mpirun[@]}" "$MININB" run -d memory $job \
-		--threads=2 --output=r.json
+		--threads=2 --output=r-%r.json
+	mv r-all.json r.json
 	equals "$(value_of r.json results.0.digest)" "$(value_of whole.json results.0.digest)"
 	equals "$(value_of r.json results.0.measured.ops)" 4000
 	equals "$(value_of r.json results.0.threads)" "$1"
@@ -43,6 +50,12 @@ as_one_process()
 		((.clock_offset_ns // 0) | fabs) <= .clock_error_ns] | all' r.json)" true
 	contains "$output" "Generator         : 1/$(($1 / 2)) on "
 	contains "$output" 'by clocks that were compared to within'
+	# the ranks' own files merge to the same histograms
+	equals "$(echo r-*.json | wc -w)" $(($1 / 2))
+	mininb 0 merge r-*.json --output=merged.json
+	equals "$(histograms merged.json)" "$(histograms r.json)"
+	equals "$(value_of r-1.json results.0.measured.ops)" \
+		"$(value_of r.json results.0.generators.1.ops)"
 }
 
 @test "two ranks of Open MPI execute the operations of one process with as many threads" {
@@ -141,6 +154,26 @@ loses_an_engine()
 	ends_partial '^unfinished: '
 }
 
+# The other rank waits for it in MPI_Init.
+fails_alone()
+{
+	launcher "$1" 2
+	mkdir there-1
+	# shellcheck disable=SC2086
+	run -1 --separate-stderr timeout -k 5 240 "${mpirun[@]}" "$MININB" run -d memory $job \
+		--output=there-%r/r.json
+	contains "$stderr" '--output: cannot write there-0/r.json: No such file or directory'
+	[[ ! -e there-1/r.json ]]
+}
+
+@test "a rank that fails before it joins ends all ranks with Open MPI" {
+	fails_alone openmpi
+}
+
+@test "a rank that fails before it joins ends all ranks with MPICH" {
+	fails_alone mpich
+}
+
 @test "an MPI that disagrees with the launcher on the number of ranks is rejected" {
 	local mpi prefix
 	for mpi in openmpi mpich; do
@@ -166,7 +199,7 @@ loses_an_engine()
 	PMI_RANK=2 refuses 'PMI_RANK=2 and PMI_SIZE=2 are not a rank' run -d memory
 }
 
-# The script compares the digests itself. It has its own network namespace, as each rank has.
+# The script compares digests and histograms itself, in its own network namespace.
 @test "ranks in network namespaces match one process, with a Redis Cluster and with serve" {
 	((EUID == 0)) || skip 'needs root for network namespaces'
 	for tool in ip unshare mpirun.mpich redis-server redis-cli jq; do
@@ -179,7 +212,11 @@ loses_an_engine()
 		ip link add probe1 type veth peer name probe2 netns one' ||
 		skip 'may not create network namespaces, bridges or veth'
 	run -0 --separate-stderr env MININB_SECONDS=0.3 timeout -k 5 240 \
-		"$MININB_TEST_MAN/../bench/ranks.sh" "$(dirname "$MININB")/.." 2
-	matches "$output" 'redis: one process [0-9]+ ops/s, ranks [0-9]+ ops/s'
-	matches "$output" 'serve: one process [0-9]+ ops/s, ranks [0-9]+ ops/s'
+		"$MININB_TEST_MAN/../bench/ranks.sh" "$(dirname "$MININB")/.." 4
+	for server in redis serve; do
+		for ranks in 2 4; do
+			matches "$output" \
+				"$server: one process [0-9]+ ops/s, $ranks ranks [0-9]+ ops/s"
+		done
+	done
 }
