@@ -648,6 +648,39 @@ TEST_EACH(two_lists_never_both_find_the_prefixes_empty, 2)
 	end();
 }
 
+static bool has_waited_for_lock;
+
+static void
+come_or_wait(void)
+{
+	has_waited_for_lock = !performs(come_inside, 0);
+}
+
+/* A put that keeps the size of its value locks the leaf, and never makes it dirty. */
+TEST(a_list_does_not_wait_for_a_locked_leaf_that_it_only_scans)
+{
+	uint8_t key[RIG_KEY_MAX];
+	unsigned at = 0;
+
+	begin(0);
+	is_list = true;
+	for (char record = 'c'; record < 'x'; record++)
+		ck_assert_int_eq(
+			mt_put(outer, side_key(key, record, 12), slice_of("on", 2)), NB_OK);
+	do {
+		stop_at(come_or_wait, at, UINT32_MAX);
+		ck_assert_int_eq(
+			mt_put(outer, side_key(key, 'c', 12), slice_of("in", 2)), NB_OK);
+		stop.visit = NULL;
+		ck_assert_msg(!has_waited_for_lock, "the list waits at step %u", at);
+		ck_assert(!has_come);
+	} while (stop.steps > at++);
+	ck_assert_uint_ge(at, 3);
+	for (char record = 'c'; record <= 'x'; record++)
+		mt_del(outer, side_key(key, record, 12));
+	end();
+}
+
 /* --- reads during unfinished writes --- */
 
 /*

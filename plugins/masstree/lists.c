@@ -20,12 +20,13 @@
  * record.
  *
  * Whether a prefix is empty can depend on several leaves. A scan notes the leaves that it
- * reads. Once the changed leaves are dirty, the noted leaves must be unchanged, and no other
- * session may have locked them. Otherwise the list restarts (S. Tu et al., "Speedy Transactions
- * in Multicore In-Memory Databases", SOSP 2013). An insert changes no version, so the order of
- * a leaf is compared, too.
+ * reads. Once the changed leaves are dirty, the noted leaves must be unchanged. Otherwise the
+ * list restarts (S. Tu et al., "Speedy Transactions in Multicore In-Memory Databases", SOSP
+ * 2013). An insert changes no version, so the order of a leaf is compared, too.
  */
 #include "lists.h"
+
+#include <assert.h>
 
 #include "../common/execute.h"
 
@@ -230,29 +231,35 @@ find_slot(struct list *list, uint32_t index)
 	hold->item = index;
 }
 
-/* Find the slots of all items. False: a placeholder has been removed. */
-static bool
+/*
+ * Find the slots of all items. A key that a list may add had an entry at the version of the leaf
+ * that is now locked. A removal, a split or a new layer would have changed that version.
+ */
+static void
 find_slots(struct list *list)
 {
-	bool has_all = true;
-
 	for (uint32_t i = 0; i < list->count; i++) {
-		struct item *item = &list->items[i];
+		const struct item *item = &list->items[i];
 
 		if (item->place.leaf == NULL)
 			continue;
 		find_slot(list, i);
-		if (item->creates && list->items[item->first].slot < 0) {
-			item->place.leaf = NULL;
-			has_all = false;
-		}
+		assert(!item->creates || list->items[item->first].slot >= 0);
 	}
-	return has_all;
 }
 
 /* --- the effect of the steps --- */
 
-/* Whether the leaves that scans have read are unchanged. The locks are held. */
+/*
+ * Whether the leaves that scans have read are unchanged. The locks are held, and the changed
+ * leaves are dirty.
+ *
+ * A leaf that another session has only locked is unchanged. If that session adds or removes a
+ * key, this list comes first. A single write has read only that leaf, which this list does not
+ * change. A list compares its noted leaves after it has made its changed leaves dirty. Of two
+ * such lists, one sees that a leaf of the other is dirty. A session that sees the change of the
+ * leaf also sees that the leaves of this list are dirty, so it waits.
+ */
 static bool
 are_unchanged(const struct list *list)
 {
@@ -264,7 +271,8 @@ are_unchanged(const struct list *list)
 		struct hold wanted = {.leaf = seen->leaf};
 		const struct hold *hold = bsearch(
 			&wanted, list->holds, list->hold_count, sizeof(wanted), compare_holds);
-		uint64_t version = __atomic_load_n(&seen->leaf->version, __ATOMIC_ACQUIRE);
+		uint64_t version = __atomic_load_n(&seen->leaf->version, __ATOMIC_ACQUIRE) &
+			~(uint64_t)NODE_LOCKED;
 
 		if ((hold != NULL ? hold->version : version) != seen->version ||
 			__atomic_load_n(&seen->leaf->order, __ATOMIC_ACQUIRE) != seen->order)
@@ -401,7 +409,8 @@ attempt(struct mt_session *session, struct nb_step *steps, size_t count)
 		return rc;
 	if (!lock_holds(list))
 		return NB_CONFLICT;
-	rc = find_slots(list) ? mt_list_perform(session, steps, count) : NB_CONFLICT;
+	find_slots(list);
+	rc = mt_list_perform(session, steps, count);
 	if (rc == NB_OK)
 		rc = take_effect(session);
 	release_holds(list, list->hold_count);
