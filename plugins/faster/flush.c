@@ -11,6 +11,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { PAGES_A_WRITE = 4 };
 
@@ -97,10 +98,17 @@ write_part(struct log *log, uint64_t from, uint64_t to)
 	return error != 0 ? error : write_last_block(log, last, to);
 }
 
-/* If the ring is larger than its capacity, give the old frames back to the system. */
+/*
+ * If the ring is larger than its capacity, give the old frames back to the system. madvise(2)
+ * rounds the end of a range up, so a page of the system that also contains later frames stays.
+ */
 static void
 drop_frames(struct log *log, uint64_t from, uint64_t to)
 {
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	from = (from + page - 1) / page * page;
+	to = to / page * page;
 	while (log->ring_mask + 1 > log->capacity && from < to) {
 		uint64_t ring_end = (from | log->ring_mask) + 1;
 		uint64_t end = to < ring_end ? to : ring_end;
