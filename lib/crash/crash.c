@@ -190,6 +190,28 @@ crash_run_progress(struct crash_run *run, uint64_t done, uint64_t total)
 
 /* ---- the call ---- */
 
+/**
+ * The recorder sees only files in the directory of the database. Without the other files, an open
+ * after the power failure would lose promised writes. An engine names options for directories
+ * *_dir or *_dirs.
+ */
+static int
+check_directories(const struct nb_crash_args *args)
+{
+	const struct nb_option *options = args->engine->options;
+	for (size_t i = 0; options != NULL && options[i].name != NULL; i++) {
+		const char *kind = strrchr(options[i].name, '_');
+		if (options[i].type != NB_OPT_TEXT || args->options[i].is_set == 0 ||
+			kind == NULL ||
+			(strcmp(kind, "_dir") != 0 && strcmp(kind, "_dirs") != 0))
+			continue;
+		return error_set(NB_ERR_USAGE,
+			"--power records only the files in the directory of the database; leave out the option %s=%s",
+			options[i].name, args->options[i].text);
+	}
+	return NB_OK;
+}
+
 static int
 check_args(const struct nb_crash_args *args)
 {
@@ -222,7 +244,7 @@ check_args(const struct nb_crash_args *args)
 		return error_set(NB_ERR_USAGE, "sessions: 1 to %d", CRASH_SESSIONS_MAX);
 	if (args->sessions > 1 && (engine->caps & NB_CAP_CONCURRENT) == 0)
 		return error_set(NB_ERR_USAGE, "%s allows one session at a time", engine->name);
-	return NB_OK;
+	return args->how == NB_CRASH_POWER ? check_directories(args) : NB_OK;
 }
 
 /** Check the directory for findings before the first round, not at the first finding. */

@@ -73,6 +73,16 @@ setup_file()
 	contains "$output" 'No promise was broken in 90 crashes.'
 }
 
+@test "crash --power rejects options that put files elsewhere" {
+	local engine option
+	while read -r engine option; do
+		"$MININB" engines -d "$engine" >/dev/null 2>&1 || continue
+		mininb 2 crash --power --driver="$engine" -o "$option=there" --rounds=1
+		contains "$stderr" "leave out the option $option=there"
+	done <<<$'faster log_dir\nmasstree log_dirs\nmasstree checkpoint_dirs'
+	equals "$(ls -A)" ''
+}
+
 @test "engines open a database that lost power before its first write" {
 	local engine seed file_system count=0
 	while read -r engine seed file_system; do
