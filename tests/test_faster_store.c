@@ -386,6 +386,30 @@ TEST(log_at_its_limit_is_compacted)
 	end();
 }
 
+/*
+ * Compaction discards tombstones, so it frees their bytes. The log was longer than its limit by
+ * more than the deleted records and their tombstones.
+ */
+TEST(discarded_tombstones_are_compacted_bytes)
+{
+	enum { KEYS = 6000 /* 144 KB of tombstones */ };
+	const uint64_t size = 24 * KEYS;
+
+	begin(&(struct rig){.names = {"log_limit"}, .values = {384 << 10}});
+	for (uint64_t key = 0; key < KEYS; key++)
+		ck_assert_int_eq(put_number(key, key), NB_OK);
+	ck_assert_int_eq(rig_engine->checkpoint(rig.db), NB_OK);
+	for (uint64_t key = 0; key < KEYS; key++) {
+		int rc = rig_engine->del(session, (struct nb_slice){&key, sizeof(key)});
+		ck_assert_msg(rc == NB_OK, "%s", host_failure);
+	}
+	ck_assert_uint_eq(rig_stat(&rig, "tombstones"), KEYS);
+	for (uint64_t i = 0; i < 20000; i++) /* 480 KB, of 2000 keys */
+		ck_assert_msg(put_number(KEYS + i % 2000, i) == NB_OK, "%s", host_failure);
+	ck_assert_uint_ge(rig_stat(&rig, "compacted"), 2 * size);
+	end();
+}
+
 TEST(record_longer_than_a_page_is_refused)
 {
 	static uint8_t bytes[RIG_PAGE];

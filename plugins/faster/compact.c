@@ -17,7 +17,7 @@
 struct compaction {
 	struct nb_db *db;
 	unsigned char *page, *hop; /* buffers of a page each */
-	uint64_t kept;             /* bytes of the newest records, with tombstones */
+	uint64_t kept;             /* bytes of copied records */
 };
 
 /* ---- is a record the newest of its key? ---- */
@@ -138,9 +138,9 @@ keep_record(struct compaction *compaction, const uint64_t *record, uint64_t addr
 		if (answer != NEWEST)
 			return answer == OLDER ? NB_OK : NB_FAIL;
 		moment_reached(MOMENT_COPY);
-		rc = (record[0] & HEADER_TOMBSTONE) != 0
-			? NB_OK
-			: link_copy(db, record, &key, slot.entry);
+		if ((record[0] & HEADER_TOMBSTONE) != 0)
+			return NB_OK;
+		rc = link_copy(db, record, &key, slot.entry);
 		if (rc == OP_ROOM && log_wait_for_room(&db->log) != NB_OK)
 			return NB_FAIL;
 	}

@@ -264,7 +264,7 @@ keeper_sum(struct nb_db *db, struct counts *sum);
 
 /**
  * Copy the newest records before `until` to the tail, and discard the log before `until`. Sets
- * *freed to the bytes discarded minus those of the newest records, at least 0. Only the keeper
+ * *freed to the bytes discarded minus those of the copies, at least 0. Only the keeper
  * calls it.
  */
 int
