@@ -39,6 +39,7 @@
  *   34  recovery uses such a record
  *   35  link_copy() does not mark a copy that it could not link
  *   36  finish_from_storage() does not enter an epoch
+ *   37  op_resume() uses a record before the begin of the log
  *
  * No test fails because a thread is slow. If a correct engine makes a thread wait, the test pauses
  * for some time, in which only an incorrect engine continues.
@@ -77,6 +78,8 @@ end(void)
 	rig_end_session(session);
 	rig_close(&rig);
 }
+
+static struct buffer session_room; /* for the value of an operation */
 
 /* --- operations, on the test thread or another one --- */
 
@@ -664,6 +667,29 @@ TEST(copy_that_could_not_be_linked_is_marked)
 	rig_let_go(MOMENT_COPY);
 	ck_assert_int_eq(finish(&writer), NB_FAIL);
 	ck_assert_uint_eq(number_at(1), 2);
+	end();
+}
+
+/* A read of a record has got one block before compaction discards the record, and one after. */
+TEST(record_that_compaction_has_discarded_meanwhile_is_not_used)
+{
+	const uint64_t name = 1;
+	struct op op = {.verb = NB_REQ_GET,
+		.key = key_of(&name, sizeof(name)),
+		.to = &session_room,
+		.wanted = LONG};
+
+	begin(&(struct rig){.names = {"reads"}, .values = {READS_THREADS}});
+	ck_assert_int_eq(put_others(session, name, 1, LONG), NB_OK);
+	ck_assert_int_eq(put_others(session, 10000, MANY, 8), NB_OK);
+	ck_assert_int_eq(op_try(session, &op), OP_READ);
+	op.wanted = LONG + 64;
+	ck_assert_int_eq(op_start_read(session, &op), NB_OK);
+	ck_assert_int_eq(requests_wait_for(session, &op), NB_OK);
+	memset((char *)op.read.data + LONG / 2, 0, LONG / 2);
+	log_truncate(&rig.db->log, RIG_PAGE);
+	ck_assert_int_eq(op_resume(session, &op), NB_NOT_FOUND);
+	op_free_block(&op);
 	end();
 }
 

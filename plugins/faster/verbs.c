@@ -329,10 +329,6 @@ bytes_read(const struct op *op)
 static int
 tell_damage(struct nb_session *session, struct op *op)
 {
-	uint64_t begin = log_read(&session->log->begin);
-
-	if (op->at <= begin)
-		return OP_AGAIN; /* compaction has copied or discarded the record */
 	op->error = op->read.error != 0 ? "a read of the log failed"
 					: "the log is damaged: a record is missing";
 	if (op->read.error != 0)
@@ -425,6 +421,12 @@ op_resume(struct nb_session *session, struct op *op)
 	size_t got = bytes_read(op), size = 0;
 	int rc;
 
+	/*
+	 * Compaction has copied or discarded the record. It moves `begin` before it discards the
+	 * blocks, so the read may have got one block of the record and zeros for the next.
+	 */
+	if (op->at <= log_read(&session->log->begin))
+		return op_try(session, op);
 	if (op->read.error == 0 && got >= SMALL_SIZE && is_record(record[0]))
 		size = item_size(record);
 	if (size == 0 || size > session->log->page_size ||
