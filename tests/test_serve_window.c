@@ -17,7 +17,19 @@ static struct nb_db *db;
 static struct gate gate;
 static struct gate_seat seats[THREADS];
 
-/** The engine memory without some of its verbs. */
+/** A multi_get whose last get loses to another transaction, every other time. */
+static int
+lose_last(struct nb_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers)
+{
+	static uint64_t calls;
+	size_t lost = calls++ % 2;
+	answers[count - 1] = NB_CONFLICT;
+	return engine_builtin("memory")->multi_get(
+		session, keys, count - lost, values, answers);
+}
+
+/** The engine memory without some of its verbs, or with conflicts. */
 static void
 open_engine(int without, uint32_t threads)
 {
@@ -28,6 +40,8 @@ open_engine(int without, uint32_t threads)
 		engine.batch = NULL;
 	if ((without & 4) != 0)
 		engine.insert = NULL, engine.merge = NULL;
+	if (without == 8)
+		engine.multi_get = lose_last;
 	struct nb_open_args args = {.size = sizeof(args),
 		.flags = NB_OPEN_CREATE,
 		.host = nb_engine_host(),
@@ -81,7 +95,7 @@ expect(struct bytes *out, uint64_t *values, bool *is_there, const struct window_
 		bytes_add(out, &values[key], sizeof(values[key]));
 }
 
-TEST_EACH(requests_that_go_together_are_answered_one_by_one, 8)
+TEST_EACH(requests_that_go_together_are_answered_one_by_one, 9)
 {
 	static uint64_t numbers[OPS];
 	uint64_t random = 1, values[KEYS] = {0};

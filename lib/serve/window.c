@@ -264,9 +264,20 @@ do_writes(struct window *window)
 	}
 }
 
+/** Whether a get of multi_get has this answer. */
+static bool
+has_answer(const struct window *window, int32_t answer)
+{
+	for (size_t i = 0; i < window->gets; i++)
+		if (window->answers[i] == answer)
+			return true;
+	return false;
+}
+
 /**
  * Read all gets by one multi_get. false: not possible, so they are read one by one. If
- * multi_get fails, all gets fail.
+ * multi_get fails, all gets fail. If one has a conflict, window_do() must repeat it, which would
+ * end the loans of the others. So all are read again, one by one.
  */
 static bool
 get_together(struct window *window)
@@ -276,6 +287,11 @@ get_together(struct window *window)
 		return false;
 	int rc = engine->multi_get(
 		window->session, window->keys, window->gets, window->values, window->answers);
+	if (rc == NB_OK && has_answer(window, NB_CONFLICT)) {
+		if (has_answer(window, NB_OK))
+			window_release(window);
+		return false;
+	}
 	if (rc == NB_OK)
 		return true;
 	window_failure(window, rc); /* nothing is lent */
