@@ -76,6 +76,18 @@ file_get(const char *path, size_t *size)
 }
 
 void
+file_flip(const char *path, size_t at)
+{
+	size_t size;
+	uint8_t *bytes = file_get(path, &size);
+
+	ck_assert_uint_lt(at, size);
+	bytes[at] ^= 1;
+	file_put(path, bytes, size);
+	free(bytes);
+}
+
+void
 file_is(const char *path, const void *data, size_t size)
 {
 	size_t found_size;

@@ -35,6 +35,9 @@ file_put(const char *path, const void *data, size_t size);
 /** The content of a file. Free it. */
 uint8_t *
 file_get(const char *path, size_t *size);
+/** Change the lowest bit of the byte at offset `at`. */
+void
+file_flip(const char *path, size_t at);
 void
 file_is(const char *path, const void *data, size_t size);
 /** The number of entries of a directory, except . and .. */

@@ -274,18 +274,6 @@ TEST(open_with_an_old_copy_reads_more_of_the_log)
 /* --- copies that must not be used --- */
 
 static void
-flip(const char *path, size_t at)
-{
-	size_t size;
-	uint8_t *bytes = file_get(path, &size);
-
-	ck_assert_uint_lt(at, size);
-	bytes[at] ^= 1;
-	file_put(path, bytes, size);
-	free(bytes);
-}
-
-static void
 is_readable_without_the_copy(const char *why)
 {
 	begin(&(struct rig){0});
@@ -303,9 +291,9 @@ TEST(damaged_copy_is_told_and_not_used)
 	put_many(0, MANY, 7);
 	end();
 	for (size_t i = 0; i < UNIT_COUNT(places); i++) {
-		flip("index", places[i]);
+		file_flip("index", places[i]);
 		is_readable_without_the_copy("damaged");
-		flip("index", places[i]);
+		file_flip("index", places[i]);
 	}
 	free(file_get("index", &size));
 	for (size_t cut = 0; cut < 3; cut++) {
@@ -427,6 +415,37 @@ TEST(copy_is_not_used_if_the_log_does_not_reach_its_end)
 	end();
 }
 
+TEST(read_error_fails_the_open_with_its_reason_and_changes_nothing)
+{
+	bool was_copy = false, was_log = false;
+
+	begin(&with_copies);
+	put_many(0, MANY, 7);
+	end();
+	begin(&(struct rig){0});
+	put_many(0, MANY, 8);
+	end();
+	for (int after = 0;; after++) {
+		ck_assert_int_lt(after, 1000);
+		host_logs = 0;
+		rig_faults[RIG_READ] = (struct rig_fault){.error = EIO, .after = after};
+		int rc = rig_try_open(&rig, ".");
+		rig_faults[RIG_READ] = (struct rig_fault){0};
+		if (rc == NB_OK)
+			break;
+		ck_assert_int_eq(rc, NB_FAIL);
+		ck_assert_msg(strstr(host_failure, strerror(EIO)) != NULL, "%s", host_failure);
+		was_copy |= host_logs == 1 && strstr(host_logged, strerror(EIO)) != NULL;
+		was_log |= host_logs == 1 &&
+			strstr(host_logged, "it or the log could not be read") != NULL;
+	}
+	ck_assert(was_copy && was_log);
+	rig_close(&rig);
+	begin(&with_copies);
+	has_many(0, MANY, 8);
+	end();
+}
+
 TEST(damage_after_the_copy_is_told_with_its_place)
 {
 	begin(&(struct rig){0});
@@ -441,7 +460,7 @@ TEST(damage_after_the_copy_is_told_with_its_place)
 	begin(&(struct rig){0});
 	put_many(0, MANY, 8);
 	end();
-	flip("log", size + 3 * RIG_PAGE);
+	file_flip("log", size + 3 * RIG_PAGE);
 	ck_assert_int_eq(rig_try_open(&rig, "."), NB_FAIL);
 	ck_assert_msg(
 		strstr(host_failure, "is damaged after byte") != NULL, "%s", host_failure);
@@ -671,7 +690,7 @@ TEST_EACH(kill_during_a_copy_leaves_the_old_one, 3)
 /*
  * A process with two writers and repeated checkpoints is killed. Writer `id` puts the numbers from 1
  * on, number n into its key n % KEYS. After the open, the keys must have the state after one of its
- * puts: at `process`, the last one that has returned, or a later one.
+ * puts. At `process` this is the last put that had returned before the kill, or a later put.
  */
 enum { WRITERS = 2, KEYS = 700, COPIES = 3, COLD = 100000 };
 

@@ -138,18 +138,6 @@ TEST(short_reads_and_writes_are_completed)
 
 /* --- opening --- */
 
-static void
-flip(const char *path, size_t at)
-{
-	size_t size;
-	uint8_t *bytes = file_get(path, &size);
-
-	ck_assert_uint_lt(at, size);
-	bytes[at] ^= 1;
-	file_put(path, bytes, size);
-	free(bytes);
-}
-
 TEST(damage_of_a_closed_log_is_reported_and_the_open_fails)
 {
 	static const size_t places[] = {100, 5000, 60000, 120000};
@@ -158,10 +146,10 @@ TEST(damage_of_a_closed_log_is_reported_and_the_open_fails)
 	put_many();
 	end();
 	for (size_t i = 0; i < UNIT_COUNT(places); i++) {
-		flip("log", places[i]);
+		file_flip("log", places[i]);
 		ck_assert_int_eq(rig_try_open(&rig, "."), NB_FAIL);
 		told("is damaged after byte");
-		flip("log", places[i]);
+		file_flip("log", places[i]);
 	}
 	ck_assert_int_eq(truncate("log", 80000), 0);
 	ck_assert_int_eq(rig_try_open(&rig, "."), NB_FAIL);
@@ -172,7 +160,7 @@ TEST(damage_of_meta_is_reported)
 {
 	begin(&(struct rig){0});
 	end();
-	flip("meta", 20);
+	file_flip("meta", 20);
 	ck_assert_int_eq(rig_try_open(&rig, "."), NB_FAIL);
 	told("meta is damaged");
 }

@@ -338,7 +338,7 @@ recover_from_copy(struct scan *scan, struct nb_db *db)
 			db->index_start = source.head.start;
 			return true;
 		}
-		why = rc != NB_OK          ? "an error"
+		why = rc != NB_OK          ? "it or the log could not be read"
 			: scan->start == 0 ? scan->why
 			: !scan->has_end   ? "the log does not contain its end"
 					   : "the log is damaged after it";
