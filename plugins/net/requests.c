@@ -48,7 +48,7 @@ requests_send(struct nb_session *session)
 static bool
 has_room(const struct nb_session *session, const struct nb_request *request)
 {
-	uint64_t taken = session->taken + session->early_count - session->early_told;
+	uint64_t taken = session->taken + session->early_count - session->early_returned;
 	return taken < session->limit &&
 		(session->taken == 0 ||
 			session->bytes + request->key.size + request->value.size <=
@@ -142,27 +142,27 @@ int
 requests_reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
 	uint64_t timeout_ns)
 {
-	size_t early = session->early_count - session->early_told;
+	size_t early = session->early_count - session->early_returned;
 	if (__builtin_expect(early == 0, 1))
 		return requests_reap_links(session, out, room, count, timeout_ns);
 	*count = early < room ? early : room;
-	memcpy(out, session->early + session->early_told, *count * sizeof(*out));
-	session->early_told += *count;
+	memcpy(out, session->early + session->early_returned, *count * sizeof(*out));
+	session->early_returned += *count;
 	return NB_OK;
 }
 
 int
 requests_keep_early(struct nb_session *session)
 {
-	size_t told = session->early_count - session->early_told, some;
+	size_t kept = session->early_count - session->early_returned, some;
 	if (session->early == NULL)
 		session->early = malloc(session->limit * sizeof(*session->early));
 	if (session->early == NULL)
 		return session->db->host->fail(NB_FAIL, "out of memory");
-	memmove(session->early, session->early + session->early_told,
-		told * sizeof(*session->early));
-	session->early_count = told;
-	session->early_told = 0;
+	memmove(session->early, session->early + session->early_returned,
+		kept * sizeof(*session->early));
+	session->early_count = kept;
+	session->early_returned = 0;
 	int rc = NB_OK;
 	while (session->taken > 0 && rc == NB_OK) {
 		rc = requests_reap_links(session, session->early + session->early_count,
@@ -175,7 +175,7 @@ requests_keep_early(struct nb_session *session)
 void
 requests_release(struct nb_session *session)
 {
-	if (session->early_told < session->early_count)
+	if (session->early_returned < session->early_count)
 		return; /* reap has to lend these answers first */
 	for (uint32_t i = 0; i < session->count; i++)
 		stream_release(session->streams[i]);

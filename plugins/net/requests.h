@@ -34,7 +34,7 @@ struct nb_session {
 	struct scan scan;
 	/* Answers that arrived while a single verb waited: the next reap returns them. */
 	struct nb_completion *early;
-	size_t early_count, early_told;
+	size_t early_count, early_returned;
 };
 
 /** The link to the server of a key. */
