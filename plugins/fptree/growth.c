@@ -5,8 +5,8 @@
  * libpmemobj makes a part, then stores the size of the heap. It syncs no directory, and it does
  * not open a pool that lacks a stored part. If a flush is an msync(2), a power failure can lose
  * the name. So in that case its growth is switched off. This engine makes the part, with the
- * name and the size that libpmemobj is about to use, and makes the name durable. Only then it
- * tells libpmemobj to grow, which takes the existing file.
+ * name and the size that libpmemobj is about to use, and makes the name durable. Then it calls
+ * libpmemobj's growth, which uses that file.
  */
 #include "parts.h"
 

@@ -25,13 +25,13 @@ dies() {
 
 "$replay" "$dir/corpus" >/dev/null || fail 'the inputs without mutations crashed'
 dies "$replay" --mutate=2000 --seed=5 --dict="$dir/toy.dict" "$dir/corpus"
-told=$(sed -n 's/^a mutation of .* crashed; repeat with //p' "$dir/err")
-[ -n "$told" ] || fail 'the message does not name the mutation'
+repetition=$(sed -n 's/^a mutation of .* crashed; repeat with //p' "$dir/err")
+[ -n "$repetition" ] || fail 'the message does not name the mutation'
 
 # shellcheck disable=SC2086
-dies "$replay" $told --save="$dir/x" --dict="$dir/toy.dict" "$dir/corpus"
-grep -q "repeat with $told\$" "$dir/err" || fail 'another mutation crashed'
-[ "$(cut -b 2 "$dir/x" | head -n 1)" = X ] || fail 'the saved input is not the one that crashed'
+dies "$replay" $repetition --save="$dir/x" --dict="$dir/toy.dict" "$dir/corpus"
+grep -q "repeat with $repetition\$" "$dir/err" || fail 'another mutation crashed'
+[ "$(cut -b 2 "$dir/x" | head -n 1)" = X ] || fail 'the saved input is another one'
 dies "$replay" "$dir/x"
 grep -q "^$dir/x crashed\$" "$dir/err" || fail 'the message does not name the input that crashed'
 
