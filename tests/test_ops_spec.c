@@ -35,6 +35,43 @@ TEST(mix_is_exact_at_every_stratum)
 	tear_down(&f);
 }
 
+/** The last stratum is short. Bit j is set if operation j has the second kind. */
+TEST(kinds_of_two_equal_those_of_the_first_release)
+{
+	static const struct {
+		uint32_t first, weight, second;
+		uint64_t bits[3];
+	} mixes[] = {
+		{NB_OP_READ, 1, NB_OP_UPDATE,
+			{0xe21b3b6947ed9811, 0x0dadb55237da0732, 0x164d8caa57}},
+		{NB_OP_UPDATE, 3, NB_OP_RMW,
+			{0xc013232841209800, 0x01059040161a0702, 0x06048c2052}},
+		{NB_OP_READ, 19, NB_OP_INSERT,
+			{0x8011000000000800, 0x0000100010000002, 0x0000080010}},
+	};
+	for (size_t m = 0; m < 3; m++) {
+		struct fixture f;
+		set_up(&f);
+		f.group.weights[mixes[m].first] = mixes[m].weight;
+		f.group.weights[mixes[m].second] = 1;
+		f.group.count = 2 * OPS_STRATUM + 37;
+		make_spec(&f, &f.group, 0, 1);
+		for (uint64_t s = 0; s < 3; s++) {
+			uint8_t kinds[OPS_STRATUM];
+			ops_kinds(&f.spec, s, kinds);
+			for (uint32_t j = 0; j < OPS_STRATUM; j++) {
+				bool is_second = (mixes[m].bits[s] >> j & 1) != 0;
+				bool is_made = s < 2 || j < 37;
+				ck_assert_uint_eq(kinds[j],
+					is_second         ? mixes[m].second
+						: is_made ? mixes[m].first
+							  : NB_OP_READ);
+			}
+		}
+		tear_down(&f);
+	}
+}
+
 /**
  * Counts must not decrease from stratum to stratum, as they would if each sum of shares were
  * rounded separately.

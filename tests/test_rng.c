@@ -22,6 +22,24 @@ TEST(splitmix64_matches_the_publication)
 		ck_assert_uint_eq(splitmix64_next(&state), expected[i]);
 }
 
+/** Of any count, with the vector instructions that this machine has. */
+TEST(many_numbers_equal_single_ones)
+{
+	uint64_t out[71], mixed[71];
+	for (uint32_t count = 0; count <= 70; count++) {
+		uint64_t state = UINT64_MAX - count, one = state;
+		out[count] = mixed[count] = 42;
+		splitmix64_fill(state, out, count);
+		splitmix64_mix_all(out, 5, mixed, count);
+		for (uint32_t j = 0; j < count; j++) {
+			ck_assert_uint_eq(out[j], splitmix64_next(&one));
+			ck_assert_uint_eq(mixed[j], splitmix64_mix(out[j] + 5));
+		}
+		ck_assert_uint_eq(out[count], 42);
+		ck_assert_uint_eq(mixed[count], 42);
+	}
+}
+
 TEST(xoshiro256_matches_the_publication)
 {
 	static const uint64_t expected[] = {

@@ -51,12 +51,23 @@ splitmix64_unmix(uint64_t z)
 	return rng_unshift(z, 30);
 }
 
+/** The step of splitmix64's states: 2^64 / golden ratio, odd. */
+#define RNG_GAMMA UINT64_C(0x9e3779b97f4a7c15)
+
 static inline uint64_t
 splitmix64_next(uint64_t *state)
 {
-	*state += UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio, odd */
+	*state += RNG_GAMMA;
 	return splitmix64_mix(*state);
 }
+
+/** The next `count` numbers from that state. */
+void
+splitmix64_fill(uint64_t state, uint64_t *out, uint32_t count);
+
+/** splitmix64_mix() of in[j] + salt. */
+void
+splitmix64_mix_all(const uint64_t *in, uint64_t salt, uint64_t *out, uint32_t count);
 
 static inline void
 rng_create(struct rng *rng, uint64_t seed)

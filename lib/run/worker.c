@@ -105,7 +105,7 @@ struct block {
 	const struct nb_slice *keys, *values;
 	store_fn *insert;
 	uint64_t index, threshold, done;
-	bool remembers;
+	bool remembers, is_of_trace;
 };
 
 static ALWAYS_INLINE struct block
@@ -123,7 +123,8 @@ begin_block(
 		.index = ops[0].index,
 		.threshold = plan->verify_threshold,
 		.done = worker->done,
-		.remembers = only == NB_OP_KINDS && !job_is_listed(plan)};
+		.remembers = only == NB_OP_KINDS && !job_is_listed(plan),
+		.is_of_trace = worker->own_key != NULL};
 	taken->ops = ops;
 	taken->first = block.done;
 	taken->misses = taken->exist = taken->conflicted = 0;
@@ -138,6 +139,14 @@ tell_block(struct job_worker *worker, uint64_t done, uint64_t last)
 {
 	worker_count_block(worker, done);
 	worker->told_ticks = last;
+}
+
+/** job_remember() of an operation that is not of a trace, on one record. */
+static ALWAYS_INLINE void
+remember_one(struct job_worker *worker, const struct ops_op *op)
+{
+	uint64_t number = op->numbers[0];
+	*job_own_of(worker, number) = (struct job_own){number + 1, op->index << 8 | op->kind};
 }
 
 /* Not inline: otherwise the loop keeps its variables in memory. */
@@ -191,8 +200,12 @@ run_one(struct job_worker *worker, const struct block *block, uint32_t j, uint32
 	bool is_done = rc == NB_OK || rc == NB_NOT_FOUND;
 	if (__builtin_expect(!is_done, 0) && !is_told(worker, op, kind, rc))
 		return false;
-	if (block->remembers && (ops_is_write(kind) || kind == NB_OP_DELETE) && is_done)
-		job_remember(worker, op);
+	if (block->remembers && (ops_is_write(kind) || kind == NB_OP_DELETE) && is_done) {
+		if (alike == NB_OP_UPDATE && !block->is_of_trace)
+			remember_one(worker, op);
+		else
+			job_remember(worker, op);
+	}
 	if (is_mixed)
 		taken->records[j] = span->records;
 	if (is_mixed || only == NB_OP_READ)

@@ -253,6 +253,9 @@ keyspace_number(const struct keyspace *space, struct nb_slice key, uint64_t *num
 
 /* ---- several keys at once ---- */
 
+/* Instead of a number of bits: the numbers are in hashed order already. */
+enum { MIXED = 0 };
+
 /**
  * Constant order, bits and size remove the branches. `size` is of raw keys; 0: text keys, whose
  * sizes are written to `slices`.
@@ -265,7 +268,8 @@ keys_of(const struct keyspace *space, uint32_t order, uint32_t bits, size_t size
 	uint64_t salt = space->salt; /* in a register, because a byte of `out` could alias it */
 	for (uint32_t i = 0; i < count; i++) {
 		uint8_t *key = out + i * stride;
-		uint64_t written = in_order(order, bits, salt, numbers[i]);
+		uint64_t written = bits == MIXED ? numbers[i]
+						 : in_order(order, bits, salt, numbers[i]);
 		if (size == 0)
 			slices[i].size = put_text(space, written, key);
 		else
@@ -290,6 +294,21 @@ keys_in_order(const struct keyspace *space, uint32_t order, uint32_t bits,
 		keys_of(space, order, bits, size, numbers, count, out, stride, slices);
 }
 
+/** Keys of 8 or more bytes in hashed order. */
+static void
+hashed_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t count, uint8_t *out,
+	size_t stride, struct nb_slice *slices)
+{
+	enum { CHUNK = 64 };
+	uint64_t mixed[CHUNK];
+	for (uint32_t at = 0; at < count; at += CHUNK) {
+		uint32_t some = count - at < CHUNK ? count - at : CHUNK;
+		splitmix64_mix_all(numbers + at, space->salt, mixed, some);
+		keys_in_order(space, NB_ORDER_HASHED, MIXED, mixed, some, out + at * stride,
+			stride, slices + at);
+	}
+}
+
 void
 keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t count,
 	uint8_t *out, size_t stride, struct nb_slice *slices)
@@ -309,7 +328,7 @@ keyspace_keys(const struct keyspace *space, const uint64_t *numbers, uint32_t co
 	else if (space->order == NB_ORDER_ORDERED)
 		IN(NB_ORDER_ORDERED, 64);
 	else if (space->bits == 64)
-		IN(NB_ORDER_HASHED, 64);
+		hashed_keys(space, numbers, count, out, stride, slices);
 	else
 		IN(NB_ORDER_HASHED, space->bits);
 #undef IN

@@ -7,9 +7,6 @@
  * waits for all earlier work. Values of a block are made in parallel. The harness must not
  * cause a page fault or cache miss during the engine's time, so keys of a file are copied
  * ahead, too.
- *
- * Rejected: vector instructions for raw keys. Some processors reduce their clock rate for wide
- * multiplications, which would slow down the engine.
  */
 #include "workload/ops.h"
 
@@ -166,13 +163,13 @@ make_alike_values(struct ops_maker *maker, const uint8_t *writes, uint32_t count
 {
 	struct nb_slice keys[OPS_STRATUM];
 	uint64_t versions[OPS_STRATUM];
-	for (uint32_t k = 0; k < count; k++) {
-		const struct ops_op *op = &maker->ops[writes[k]];
-		keys[k] = op->keys[0];
-		versions[k] = ops_version(maker->spec, op->index);
-		maker->values[op->keys - maker->keys].data = maker->value_bytes +
-			k * maker->value_stride;
+	uint8_t *value = maker->value_bytes;
+	for (uint32_t k = 0; k < count; k++, value += maker->value_stride) {
+		keys[k] = maker->keys[writes[k]];
+		versions[k] = maker->ops[0].index + writes[k];
+		maker->values[writes[k]].data = value;
 	}
+	ops_versions(maker->spec, versions, count, versions);
 	values_write_each(&maker->spec->values, maker->value_bytes, maker->value_stride, keys,
 		versions, count);
 }
@@ -186,8 +183,9 @@ make_values(struct ops_maker *maker, uint32_t begin, uint32_t count)
 	uint8_t writes[OPS_STRATUM];
 	uint32_t found = 0; /* list them first: branches on their kinds are unpredictable */
 	for (uint32_t j = 0; j < count; j++) {
+		uint32_t has_steps = maker->ops[j].steps != NULL;
 		writes[found] = (uint8_t)j;
-		found += ops_is_write(maker->ops[j].kind) || maker->ops[j].steps != NULL;
+		found += (OP_WRITES_MASK >> maker->ops[j].kind & 1) | has_steps;
 	}
 	const struct ops_spec *spec = maker->spec;
 	if (ops_is_of_ones(spec) && spec->sizes->min == spec->sizes->max &&

@@ -71,6 +71,7 @@ struct ops_spec {
 	bool has_own_keys;        /* no two threads write the same record */
 	uint32_t items_max;
 	struct sizes items; /* number of records of an operation with several */
+	uint32_t kinds;     /* bits of the kinds in the mix */
 	uint32_t one_kind;  /* NB_OP_* if all have that kind; else NB_OP_KINDS */
 	bool has_steps;     /* some operations are lists of steps */
 	bool is_aged;       /* an existing value is replaced only by one of a higher version */
@@ -189,6 +190,11 @@ ops_needs(const struct ops_spec *spec, uint64_t stratum)
  */
 uint64_t
 ops_version(const struct ops_spec *spec, uint64_t i);
+
+/** The versions of operations indexes[0..count-1]. */
+void
+ops_versions(const struct ops_spec *spec, const uint64_t *indexes, uint32_t count,
+	uint64_t *versions);
 
 /**
  * Find the operation of this group that wrote a version, the nearest one to `near`. Versions

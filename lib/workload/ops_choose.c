@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Chooses the kind of each operation and its records.
+ * Chooses the records of operations.
  *
  * The random numbers of an operation are splitmix64's, from a state that hashes (seed, group,
  * i). They are drawn in this order: first record, number of records, other records, then the
@@ -21,42 +21,6 @@
 enum { STEP_DELTAS = 1000 };
 #define DELTA_SALT UINT64_C(0x2545f4914f6cdd1d)
 
-/* Separates the random numbers of strata from those of operations. */
-#define SHUFFLE_SALT UINT64_C(0x5d1f9bb3a6c8e24d)
-
-/* Each kind as often as its share, in random order. */
-void
-ops_kinds(const struct ops_spec *spec, uint64_t stratum, uint8_t kinds[OPS_STRATUM])
-{
-	if (spec->one_kind < NB_OP_KINDS) {
-		memset(kinds, (int)spec->one_kind, OPS_STRATUM);
-		return;
-	}
-	uint64_t first = stratum * OPS_STRATUM;
-	uint32_t at = 0, size = ops_stratum_size(spec, first);
-	uint64_t begin[NB_KINDS_MAX + 1], end[NB_KINDS_MAX + 1];
-	ops_all_below(spec, first, begin);
-	ops_all_below(spec, first + size, end);
-	memset(kinds, NB_OP_READ,
-		OPS_STRATUM); /* for operations after the end, which are never made */
-	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
-		if (spec->group->weights[kind] == 0)
-			continue;
-		while (at < end[kind + 1] - begin[kind + 1])
-			kinds[at++] = (uint8_t)kind;
-	}
-	if (size == 0 || kinds[0] == kinds[size - 1])
-		return; /* all kinds are equal, so the order does not matter */
-	uint64_t random = splitmix64_mix(spec->seed ^ SHUFFLE_SALT) + stratum;
-	for (uint32_t left = size; left > 1; left--) {
-		/* 32 random bits for a number below 64: the bias is 2^-26 */
-		uint32_t other = (uint32_t)((splitmix64_next(&random) >> 32) * left >> 32);
-		uint8_t kind = kinds[other];
-		kinds[other] = kinds[left - 1];
-		kinds[left - 1] = kind;
-	}
-}
-
 /** Number of records from which a stratum chooses. */
 static uint64_t
 records_at(const struct ops_spec *spec, uint64_t stratum)
@@ -73,6 +37,18 @@ number_of(const struct ops_maker *maker, uint64_t drawn)
 	return __builtin_expect(drawn < records || records == 0, 1)
 		? maker->low + drawn
 		: ops_inserted_number(maker->spec, drawn - records);
+}
+
+/** number_of() for `count` operations of the stratum from `begin` on. */
+static inline void
+numbers_of(struct ops_maker *maker, uint32_t begin, uint32_t count)
+{
+	if (maker->low == 0 && maker->dist.n <= maker->spec->job->records) {
+		memcpy(maker->numbers, maker->drawn + begin, count * sizeof(*maker->numbers));
+		return;
+	}
+	for (uint32_t j = 0; j < count; j++)
+		maker->numbers[j] = number_of(maker, maker->drawn[begin + j]);
 }
 
 /** Draw a record of upsert and delete. */
@@ -203,8 +179,7 @@ records_begin(struct ops_maker *maker, uint64_t stratum)
 		return;
 	ops_kinds(spec, stratum, maker->kinds);
 	maker->inserted = ops_count_before(spec, NB_OP_INSERT, maker->first);
-	for (uint32_t j = 0; j < OPS_STRATUM; j++)
-		maker->random[j] = ops_random(spec, maker->first + j);
+	splitmix64_fill(ops_random_state(spec, maker->first), maker->random, OPS_STRATUM);
 	if (spec->again != NULL)
 		visit_again(maker);
 	if (spec->again != NULL || !spec->has_draws)
@@ -367,23 +342,20 @@ choose_ones(struct ops_maker *maker, uint32_t begin, uint32_t left)
 	const struct ops_spec *spec = maker->spec;
 	uint32_t count = left < maker->block ? left : maker->block;
 	uint64_t first = maker->first + begin;
-	for (uint32_t j = 0; j < count; j++)
+	for (uint32_t j = 0; j < count; j++) {
 		maker->ops[j].index = first + j;
-	uint32_t kinds = spec->one_kind < NB_OP_KINDS ? 1u << spec->one_kind : 0;
-	for (uint32_t j = 0; j < count && spec->one_kind >= NB_OP_KINDS; j++) {
 		maker->ops[j].kind = maker->kinds[begin + j];
-		maker->ops[j].length = 0;
-		kinds |= 1u << maker->kinds[begin + j];
 	}
 	bool are_drawn = draws_all(spec);
 	for (uint32_t j = 0; j < count && spec->again != NULL; j++)
 		maker->ops[j].expects = maker->expects[begin + j];
-	for (uint32_t j = 0; j < count && are_drawn; j++)
-		maker->numbers[j] = number_of(maker, maker->drawn[begin + j]);
-	if (are_drawn && (kinds & ~OP_DRAWN_MASK) == 0)
+	if (are_drawn)
+		numbers_of(maker, begin, count);
+	if (are_drawn && (spec->kinds & ~OP_DRAWN_MASK) == 0)
 		return count;
 	for (uint32_t j = 0; j < count; j++) {
 		struct ops_op *op = &maker->ops[j];
+		op->length = 0;
 		if (are_drawn && is_drawn(op->kind))
 			continue;
 		choose(maker, begin + j, &maker->numbers[j], 1);

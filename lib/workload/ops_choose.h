@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef WORKLOAD_OPS_CHOOSE_H
 #define WORKLOAD_OPS_CHOOSE_H
-/** Internal interface of the files that make operations: ops_spec.c, ops_choose.c and ops.c. */
+/** Internal interface of the files that make operations: ops_spec.c, ops_kinds.c,
+ * ops_choose.c and ops.c. */
 #include "base/uint128.h"
 #include "workload/ops.h"
 
@@ -78,11 +79,19 @@ ops_is_of_ones(const struct ops_spec *spec)
 	return !spec->has_items && !spec->has_steps;
 }
 
+/** The state from which splitmix64_next() gives ops_random() of i, i + 1, ... */
+static inline uint64_t
+ops_random_state(const struct ops_spec *spec, uint64_t i)
+{
+	return spec->seed + (i - 1) * RNG_GAMMA;
+}
+
 /** The initial random state of operation i. */
 static inline uint64_t
 ops_random(const struct ops_spec *spec, uint64_t i)
 {
-	return splitmix64_mix(spec->seed + i * UINT64_C(0x9e3779b97f4a7c15));
+	uint64_t state = ops_random_state(spec, i);
+	return splitmix64_next(&state);
 }
 
 /** Draw the length of operation j of the stratum, a scan. */

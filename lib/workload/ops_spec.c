@@ -58,6 +58,7 @@ sum_weights(struct ops_spec *spec)
 		uint64_t weight = spec->group->weights[kind];
 		spec->cumulated[kind] = spec->weight_sum;
 		spec->weight_sum += weight;
+		spec->kinds |= (uint32_t)(weight > 0) << kind;
 		spec->has_items |= weight > 0 && kind < NB_OP_KINDS && ops_is_many(kind);
 		spec->has_steps |= weight > 0 && kind_is_steps(kind);
 		spec->has_draws |= weight > 0 && kind != NB_OP_INSERT;
@@ -222,14 +223,28 @@ records_needs(const struct ops_spec *spec, uint64_t stratum)
 	return spec->has_waits && stratum > spec->lag_strata ? stratum - spec->lag_strata : 0;
 }
 
-uint64_t
-ops_version(const struct ops_spec *spec, uint64_t i)
+static inline uint64_t
+version_of(const struct ops_spec *spec, uint64_t i)
 {
 	if (spec->is_load)
 		return 0;
 	if (spec->keys->format == NB_KEY_GRAPH)
 		return (tao_lane(spec->job, spec->stream) << TAO_INDEX_BITS) + i + 1;
 	return (i * spec->streams + spec->stream) % VALUE_VERSIONS + 1;
+}
+
+uint64_t
+ops_version(const struct ops_spec *spec, uint64_t i)
+{
+	return version_of(spec, i);
+}
+
+void
+ops_versions(const struct ops_spec *spec, const uint64_t *indexes, uint32_t count,
+	uint64_t *versions)
+{
+	for (uint32_t j = 0; j < count; j++)
+		versions[j] = version_of(spec, indexes[j]);
 }
 
 bool

@@ -63,7 +63,7 @@
 #include <xxhash.h>
 
 enum {
-	HEADER = 16,
+	HEADER = VALUES_HEADER,
 	HEADER_RANDOM = 12, /* incompressible bytes of the header */
 	SEGMENT = VALUE_SEGMENT_WORDS * 8,
 	WIDE = HEADER + 8, /* minimum size of a value with all bits of its version */
@@ -215,11 +215,14 @@ checksum_of(uint64_t key_hash, uint64_t version, uint64_t body_sum)
 	return (uint32_t)((uint64_t)(product >> 64) ^ (uint64_t)product);
 }
 
-static void
+static inline void
 write_short(uint8_t *out, size_t size, uint64_t key_hash)
 {
 	uint64_t words[2] = {key_hash, splitmix64_mix(key_hash)};
-	memcpy(out, words, size);
+	if (size == sizeof(key_hash))
+		memcpy(out, &key_hash, sizeof(key_hash));
+	else
+		memcpy(out, words, size);
 }
 
 /* gcc sometimes passes an array of this size through memory, at five times the cost. */
@@ -388,10 +391,23 @@ hash_of(struct nb_slice key)
 	return XXH3_64bits(key.data, key.size);
 }
 
+/** values_write_each() for values without a version. */
+static void
+write_short_values(const struct value_spec *spec, uint8_t *out, size_t stride,
+	const struct nb_slice *keys, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		write_short(out + i * stride, spec->size, hash_of(keys[i]));
+}
+
 void
 values_write_each(const struct value_spec *spec, void *out, size_t stride,
 	const struct nb_slice *keys, const uint64_t *versions, uint32_t count)
 {
+	if (spec->size < HEADER) {
+		write_short_values(spec, out, stride, keys, count);
+		return;
+	}
 	uint64_t all = 0;
 	for (uint32_t i = 0; i < count; i++)
 		all |= versions[i];

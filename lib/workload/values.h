@@ -11,6 +11,9 @@
 
 enum { VALUE_SEGMENT_WORDS = 128 };
 
+/** Shorter values have no version and no checksum. */
+enum { VALUES_HEADER = 16 };
+
 /** Versions are 0..VALUE_VERSIONS. */
 #define VALUE_VERSIONS UINT64_C(0xffffffffffff)
 
