@@ -354,6 +354,27 @@ TEST(one_lost_put_in_a_thousand_is_detected)
 	toy_assert_told("stale 1");
 }
 
+TEST(values_without_a_version_are_verified_during_writes)
+{
+	static const struct {
+		uint32_t defect;
+		int verdict;
+	} defects[] = {{TOY_FLIP, JOB_CORRUPT}, {TOY_MISS, JOB_MISSING}};
+	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++) {
+		struct job_worker *worker = begin(
+			"records = 64\nread = 1\nupdate = 1\ncount = 6400\nvalue-size = 8");
+		ck_assert(!worker->async->doubts);
+		toy_break(defects[i].defect, TOY_GET, 300, 1);
+		toy_go(&with);
+		ck_assert_int_eq(worker->rc, NB_OK);
+		ck_assert_uint_eq(worker->findings.verdicts[defects[i].verdict], 1);
+		ck_assert_uint_eq(toy_wrong(&worker->findings), 1);
+		ck_assert_int_eq(job_worker_read_back(worker), NB_OK);
+		ck_assert_uint_eq(worker->findings.read_back, 64);
+		ck_assert_uint_eq(toy_wrong(&worker->findings), 1);
+	}
+}
+
 TEST(old_value_is_detected_with_other_requests_in_flight)
 {
 	/* every record is written repeatedly, with four of 64 in flight */

@@ -7,7 +7,7 @@
 static const struct job_doubt *
 doubt_of(const struct job_worker *worker, const struct track *track, uint64_t number)
 {
-	bool is_doubtful = worker->async->remembers &&
+	bool is_doubtful = worker->async->doubts &&
 		(track->is_doubtful || doubt_place(worker, number)->taken != track->taken);
 	return is_doubtful ? &track->doubt : NULL;
 }
@@ -76,7 +76,7 @@ void
 doubt_conflict(struct job_worker *worker, struct flight *flight)
 {
 	struct ops_op op = flight_op(worker->async, flight);
-	for (uint32_t k = 0; k < op.items && worker->async->remembers; k++) {
+	for (uint32_t k = 0; k < op.items && worker->async->doubts; k++) {
 		bool is_own = op.steps != NULL ? is_write(&op.steps[k])
 					       : flight->kind != NB_OP_READ;
 		if (is_own)

@@ -98,6 +98,19 @@ slots_of(const struct job_plan *plan)
 	return plan->depth + (ahead < most ? (uint32_t)ahead : most);
 }
 
+/**
+ * Whether a read must be verified by what was known at its submission. A value without a
+ * version cannot be stale, and a missing record is a finding whoever wrote it.
+ */
+static bool
+has_doubts(const struct job_plan *plan)
+{
+	const struct ops_spec *spec = plan->spec;
+	bool is_short = spec->sizes->max < VALUES_HEADER && spec->value_head == 0;
+	bool is_simple = plan->feed == NULL && !spec->has_steps && !spec->has_items;
+	return !is_short || !is_simple || plan->may_miss || plan->has_deletes;
+}
+
 int
 flight_new(struct async **out, const struct job_plan *plan)
 {
@@ -113,6 +126,7 @@ flight_new(struct async **out, const struct job_plan *plan)
 	async->batch_bytes = plan->batch_bytes;
 	async->batch_ops = batch_ops_of(plan);
 	async->remembers = !job_is_listed(plan) && (plan->kinds & ~(1u << NB_OP_READ)) != 0;
+	async->doubts = async->remembers && has_doubts(plan);
 	async->key_stride = block_stride(spec->keys->key_size_max);
 	async->stride = block_whole_lines(
 		(async->key_stride + block_stride(spec->value_head + spec->values.size)) *

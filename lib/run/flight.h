@@ -67,6 +67,7 @@ struct async {
 	uint32_t batch_ops; /* a batch is complete with this many, whatever their bytes */
 	uint32_t items_max; /* most records of an operation */
 	bool remembers;     /* the worker remembers its writes */
+	bool doubts;        /* and what is known when a request is submitted: doubt.h */
 	bool is_over;       /* no more operations begin */
 	bool is_broken;     /* reap has failed: no more completions */
 	uint32_t in_flight;

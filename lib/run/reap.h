@@ -5,49 +5,48 @@
 #include "run/submit.h"
 #include "run/worker_pool.h"
 
-/** Count the alike completions so far, and remove them from their batch. */
+/** Count alike completions, and remove them from their batch. */
 static inline void
-count_alike(struct job_worker *worker, struct reaped *reaped)
+count_alike(struct job_worker *worker, struct reaped *reaped, struct alike *alike)
 {
 	struct async *async = worker->async;
-	struct batch *batch = &async->batches[reaped->batch];
-	if (reaped->count == 0)
+	if (alike->count == 0)
 		return;
-	batch->left -= (uint32_t)reaped->count;
-	worker_count_reaped(worker, reaped);
+	struct batch *batch = &async->batches[alike->batch];
+	batch->left -= (uint32_t)alike->count;
+	worker_count_reaped(worker, reaped, alike);
 	if (batch->left > 0)
 		return;
-	async->batches_free[async->batch_count++] = reaped->batch;
+	async->batches_free[async->batch_count++] = alike->batch;
 	if (batch->is_measured)
 		histogram_add(worker->batch,
 			clock_ns(worker->plan->clock, async->now - batch->begin));
 }
 
 /**
- * Add a completion to those with the same begin and end. If it differs, count the previous ones
+ * Add a completion to those of its kind with the same begin and end. If it differs, count these
  * first.
  */
 static ALWAYS_INLINE void
 note_done(struct job_worker *worker, const struct flight *flight, int rc, uint64_t records,
-	uint64_t bytes, struct reaped *reaped, bool is_paced)
+	uint64_t bytes, struct reaped *reaped, struct alike *alike, bool is_paced)
 {
 	bool is_measured = is_counted(worker, flight, flight->begin);
-	if (reaped->begin != flight->begin || reaped->batch != flight->batch ||
-		reaped->kind != flight->kind || reaped->answer != rc ||
-		reaped->is_measured != is_measured) {
-		count_alike(worker, reaped);
-		reaped->begin = flight->begin;
-		reaped->batch = flight->batch;
-		reaped->kind = flight->kind;
-		reaped->answer = rc;
-		reaped->is_measured = is_measured;
+	if (alike->begin != flight->begin || alike->batch != flight->batch ||
+		alike->answer != rc || alike->is_measured != is_measured) {
+		count_alike(worker, reaped, alike);
+		alike->begin = flight->begin;
+		alike->batch = flight->batch;
+		alike->kind = flight->kind;
+		alike->answer = rc;
+		alike->is_measured = is_measured;
 	}
-	reaped->count++;
-	reaped->records += records;
-	reaped->bytes += bytes;
+	alike->count++;
+	alike->records += records;
+	alike->bytes += bytes;
 	if (is_paced)
-		reaped->due[reaped->count - 1] = flight->due;
-	reaped->conflicts += flight->conflicts;
+		alike->due[alike->count - 1] = flight->due;
+	alike->conflicts += flight->conflicts;
 }
 
 /** Verify a read record, or remember a write. */
@@ -64,14 +63,17 @@ look_at_record(struct job_worker *worker, struct flight *flight, int rc, struct 
 		struct ops_op op = flight_op(async, flight);
 		job_verify_exists(worker, &op);
 	}
-	if (!is_read && async->remembers)
+	if (!is_read && async->remembers && !async->doubts)
+		*job_own_of(worker, flight->number) = (struct job_own){
+			flight->number + 1, flight->index << 8 | flight->kind};
+	else if (!is_read && async->remembers)
 		doubt_settle(worker, flight_tracks(async, flight), flight->number,
 			flight->index, flight->kind, rc != NB_EXISTS);
 }
 
 static ALWAYS_INLINE void
 complete(struct job_worker *worker, const struct nb_completion *completion,
-	struct reaped *reaped, bool is_paced)
+	struct reaped *reaped, struct alike *kinds, bool is_paced)
 {
 	struct async *async = worker->async;
 	int rc = completion->answer;
@@ -100,7 +102,7 @@ complete(struct job_worker *worker, const struct nb_completion *completion,
 	} else {
 		look_at_record(worker, flight, rc, completion->value);
 	}
-	note_done(worker, flight, rc, records, bytes, reaped, is_paced);
+	note_done(worker, flight, rc, records, bytes, reaped, &kinds[flight->kind], is_paced);
 	flight_end(async, flight);
 }
 
@@ -171,10 +173,17 @@ complete_all(struct job_worker *worker, size_t count, bool is_paced)
 {
 	struct async *async = worker->async;
 	struct reaped reaped;
+	struct alike kinds[NB_KINDS_MAX]; /* kinds alternate */
+	for (uint32_t left = worker->plan->kinds; left != 0; left &= left - 1) {
+		struct alike *alike = &kinds[__builtin_ctz(left)];
+		alike->begin = 0;
+		alike->count = alike->records = alike->bytes = alike->conflicts = 0;
+	}
 	worker_count_begin(worker, &reaped, async->first, async->now);
 	for (size_t i = 0; i < count; i++)
-		complete(worker, &async->completions[i], &reaped, is_paced);
-	count_alike(worker, &reaped);
+		complete(worker, &async->completions[i], &reaped, kinds, is_paced);
+	for (uint32_t left = worker->plan->kinds; left != 0; left &= left - 1)
+		count_alike(worker, &reaped, &kinds[__builtin_ctz(left)]);
 	worker_count_end(worker, &reaped);
 	async->in_flight -= (uint32_t)count;
 	async->came = async->now;

@@ -44,12 +44,12 @@ note_handed_over(struct job_worker *worker, uint32_t taken, uint64_t now, bool i
 	const struct nb_request *requests = async->requests + async->head;
 	uint32_t number = async->batches_free[async->batch_count - 1], new = 0;
 	uint64_t bytes = 0;
-	bool remembers = async->remembers;
+	bool doubts = async->doubts;
 	for (uint32_t i = 0; i < taken; i++) {
 		struct flight *flight = &flights[requests[i].tag];
 		bytes += flight->key_size + flight->value_size;
 		flight->is_in_flight = true;
-		if (remembers)
+		if (doubts)
 			note_taken(worker, flight);
 		if (__builtin_expect(flight->begin != 0, 0))
 			continue; /* again, after a conflict */

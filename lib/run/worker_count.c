@@ -217,52 +217,50 @@ worker_count_begin(
 	struct job_worker *worker, struct reaped *reaped, uint64_t first, uint64_t end)
 {
 	reaped->first = first;
-	reaped->begin = 0;
-	reaped->batch = 0;
 	reaped->end = end;
-	reaped->count = reaped->records = reaped->bytes = reaped->conflicts = 0;
 	reaped->done = 0;
 	reaped->is_ours = __atomic_exchange_n(&worker->is_counting, 1, __ATOMIC_ACQUIRE) == 0;
 }
 
 /** Count measured completions. */
 static void
-count_measured(struct job_worker *worker, const struct reaped *reaped)
+count_measured(
+	struct job_worker *worker, const struct reaped *reaped, const struct alike *alike)
 {
 	const struct clock *clock = worker->plan->clock;
-	struct job_counts *counts = &worker->counts[reaped->kind];
+	struct job_counts *counts = &worker->counts[alike->kind];
 	histogram_add_times(
-		counts->service, clock_ns(clock, reaped->end - reaped->begin), reaped->count);
-	for (uint64_t j = 0; j < reaped->count && counts->response != NULL; j++)
-		histogram_add(counts->response, clock_ns(clock, reaped->end - reaped->due[j]));
-	note_answer(counts, reaped->answer, reaped->count);
-	if (reaped->conflicts > 0)
-		note_answer(counts, NB_CONFLICT, reaped->conflicts);
-	counts->records += reaped->records;
-	counts->bytes += reaped->bytes;
+		counts->service, clock_ns(clock, reaped->end - alike->begin), alike->count);
+	for (uint64_t j = 0; j < alike->count && counts->response != NULL; j++)
+		histogram_add(counts->response, clock_ns(clock, reaped->end - alike->due[j]));
+	note_answer(counts, alike->answer, alike->count);
+	if (alike->conflicts > 0)
+		note_answer(counts, NB_CONFLICT, alike->conflicts);
+	counts->records += alike->records;
+	counts->bytes += alike->bytes;
 	if (worker->measured == 0)
 		worker->first_ticks = reaped->first;
 	worker->last_ticks = reaped->end;
-	__atomic_store_n(&worker->measured, worker->measured + reaped->count, __ATOMIC_RELAXED);
+	__atomic_store_n(&worker->measured, worker->measured + alike->count, __ATOMIC_RELAXED);
 }
 
 void
-worker_count_reaped(struct job_worker *worker, struct reaped *reaped)
+worker_count_reaped(struct job_worker *worker, struct reaped *reaped, struct alike *alike)
 {
-	uint64_t count = reaped->count;
+	uint64_t count = alike->count;
 	if (count == 0)
 		return;
 	if (reaped->is_ours) {
 		if (!pulse_add_block(&worker->pulses, reaped->end, count))
 			for (uint64_t j = 0; j < count; j++)
 				pulse_add(&worker->pulses, reaped->end);
-		if (reaped->is_measured)
-			count_measured(worker, reaped);
-		else if (job_is_commit(reaped->kind, reaped->answer))
+		if (alike->is_measured)
+			count_measured(worker, reaped, alike);
+		else if (job_is_commit(alike->kind, alike->answer))
 			worker->warm_commits += count;
 	}
 	reaped->done += count;
-	reaped->count = reaped->records = reaped->bytes = reaped->conflicts = 0;
+	alike->count = alike->records = alike->bytes = alike->conflicts = 0;
 }
 
 void

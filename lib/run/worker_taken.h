@@ -54,19 +54,24 @@ struct job_taken {
 void
 worker_count_block(struct job_worker *worker, uint64_t done);
 
-/**
- * The completions of one reap. The sums are of those that are not counted yet. These are all
- * alike, and were submitted together.
- */
+/** The completions of one reap. */
 struct reaped {
 	uint64_t first; /* start of the first measured operation */
-	uint64_t begin, end;
+	uint64_t end;
+	uint64_t done; /* counted so far */
+	bool is_ours;  /* no other thread has taken the worker over */
+};
+
+/**
+ * Completions that are not counted yet. They have the same kind and answer, and were submitted
+ * together.
+ */
+struct alike {
+	uint64_t begin;
 	uint64_t count, records, bytes, conflicts;
-	uint64_t done; /* counted so far, of all */
 	uint32_t kind, batch;
 	int answer;
 	bool is_measured;
-	bool is_ours; /* no other thread has taken the worker over */
 	uint64_t due[OPS_STRATUM];
 };
 
@@ -75,9 +80,9 @@ void
 worker_count_begin(
 	struct job_worker *worker, struct reaped *reaped, uint64_t first, uint64_t end);
 
-/** Count the completions in `reaped` that are not counted yet. */
+/** Count the completions in `alike`, which is then empty. */
 void
-worker_count_reaped(struct job_worker *worker, struct reaped *reaped);
+worker_count_reaped(struct job_worker *worker, struct reaped *reaped, struct alike *alike);
 
 /** End the counting of a reap. */
 void
