@@ -117,6 +117,13 @@ has_many(uint64_t from, uint64_t to, uint64_t more)
 }
 
 static void
+write_log(void)
+{
+	int rc = rig_engine->flush(rig.db, NB_SETTLE_FLUSH);
+	ck_assert_msg(rc == NB_OK, "%s", host_failure);
+}
+
+static void
 make_checkpoint(void)
 {
 	int rc = rig_engine->checkpoint(rig.db);
@@ -241,6 +248,7 @@ TEST(records_after_the_last_cut_are_dropped)
 {
 	begin(&with_copies);
 	put_many(0, MANY, 7);
+	write_log();
 	make_checkpoint();
 	put_many(0, MANY, 8);
 	copy_files();
@@ -403,6 +411,7 @@ TEST(copy_is_not_used_if_the_log_does_not_reach_its_end)
 {
 	begin(&with_copies);
 	put_many(0, MANY, 7);
+	write_log();
 	hold_checkpoint(MOMENT_INDEX_COPY);
 	copy_files();
 	put_many(0, 10, 8);
@@ -552,10 +561,11 @@ TEST_EACH(copy_of_a_smaller_index_is_loaded, 2)
 	begin(&with_copies);
 	put_many(0, some, 7);
 	await_growths(_i == 0 ? 0 : TAG_SPLITS);
+	write_log();
 	make_checkpoint();
 	put_many(some, most, 7);
 	await_growths(TAG_SPLITS + (uint64_t)_i);
-	ck_assert_int_eq(rig_engine->flush(rig.db, NB_SETTLE_FLUSH), NB_OK);
+	write_log();
 	copy_files();
 	end();
 	begin_at(&(struct rig){0}, "copy");
@@ -632,6 +642,7 @@ TEST(copy_that_fails_is_told_and_the_checkpoint_succeeds)
 {
 	begin(&with_copies);
 	put_many(0, MANY, 7);
+	write_log();
 	hold_checkpoint(MOMENT_INDEX_COPY);
 	rig_faults[RIG_WRITE] = (struct rig_fault){.error = ENOSPC};
 	end_checkpoint(MOMENT_INDEX_COPY);
@@ -667,6 +678,7 @@ TEST_EACH(kill_during_a_copy_leaves_the_old_one, 3)
 	if (child == 0) {
 		begin(&with_copies);
 		put_many(0, MANY, 8);
+		write_log();
 		rig_die_at(moments_of_a_copy[_i]);
 		(void)rig_engine->checkpoint(rig.db);
 		_exit(1);

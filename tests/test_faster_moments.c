@@ -24,7 +24,7 @@
  *   19  promote() does not check whether the chain has changed
  *   20  freeze_word() does not wait for the session of a tentative entry
  *   21  change_word() in quick.c treats the fuzzy region as mutable
- *   22  address_of_hash() in quick.c does not compare the entry again
+ *   22  slot_of_hash() in quick.c does not compare the entry again
  *   23  look() in quick.c finds deleted records
  *   24  get_word() or change_word() in quick.c does not enter an epoch
  *   25  pause_a_little() only yields
@@ -501,15 +501,13 @@ TEST(two_sessions_that_insert_a_key_make_one_entry)
 /* A record that an operation appends and cannot link remains in the log. */
 TEST(operation_that_meets_a_tentative_entry_waits_and_appends_one_record)
 {
-	enum { RECORD = 24 };
 	struct actor first = {MERGE, .key = 1, .number = 10}, second = first;
 
 	begin(&(struct rig){0});
 	start_and_hold(&first, MOMENT_TENTATIVE);
-	uint64_t size = rig_stat(&rig, "log");
 	start(&second);
 	await_sleeps(&second, SLEEPS);
-	ck_assert_uint_le(rig_stat(&rig, "log"), size + RECORD);
+	ck_assert_uint_le(rig_stat(&rig, "retries"), 1);
 	rig_let_go(MOMENT_TENTATIVE);
 	ck_assert_int_eq(finish(&first), NB_OK);
 	ck_assert_int_eq(finish(&second), NB_OK);

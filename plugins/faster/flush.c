@@ -7,6 +7,7 @@
  * only exception is wait_for_version(): append_seal() publishes the version without waiting for
  * epochs.
  */
+#include "pace.h"
 #include "regions.h"
 
 #include <string.h>
@@ -23,7 +24,29 @@ publish(uint64_t *region, uint64_t address)
 	racy_meet();
 }
 
+static void
+lock_regions(struct log *log)
+{
+	__atomic_add_fetch(&log->waiting, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&log->flushing);
+	__atomic_sub_fetch(&log->waiting, 1, __ATOMIC_RELAXED);
+}
+
+static void
+unlock_regions(struct log *log)
+{
+	pthread_mutex_unlock(&log->flushing);
+}
+
 /* ---- moving the regions, with `flushing` held ---- */
+
+static void
+publish_read_only(struct log *log, uint64_t address)
+{
+	publish(&log->read_only, address);
+	if (address > log->floor)
+		publish(&log->floor, address);
+}
 
 static void
 fill_seal(struct log *log, uint64_t start, uint64_t at, bool is_cut)
@@ -147,31 +170,46 @@ shift_head(struct log *log)
 	tell_moved(log);
 }
 
+/* Seal and write the next pages before `to`. */
+static int
+write_pages(struct log *log, uint64_t pages, uint64_t to, bool is_cut)
+{
+	uint64_t end = page_floor(log, log->flushed) + pages * log->page_size + SEAL_SIZE;
+
+	if (end > to)
+		end = to;
+	fill_seals(log, end, is_cut && end == to);
+	int error = write_part(log, log->flushed, end);
+	if (error != 0)
+		return log_set_error(log, "a write", error);
+	publish(&log->flushed, end);
+	shift_head(log);
+	return NB_OK;
+}
+
 /*
  * Make the log before `read_only` immutable and write it. `read_only` is published, and is the end
  * of a seal.
  */
 static int
-settle(struct log *log, bool is_cut)
+settle(struct log *log, bool is_cut, bool is_paced)
 {
 	uint64_t to = log->read_only;
+	struct pace pace;
+	int rc = NB_OK;
 
 	epochs_wait(log->epochs);
 	moment_reached(MOMENT_SETTLED);
 	publish(&log->safe_read_only, to);
-	fill_seals(log, to, is_cut);
-	while (log->flushed < to) {
-		uint64_t end = page_floor(log, log->flushed) + PAGES_A_WRITE * log->page_size +
-			SEAL_SIZE;
-		int error = write_part(log, log->flushed, end < to ? end : to);
-
-		if (error != 0)
-			return log_set_error(log, "a write", error);
-		publish(&log->flushed, end < to ? end : to);
-		shift_head(log);
+	pace_begin(&pace);
+	while (rc == NB_OK && log->flushed < to) {
+		rc = write_pages(log, is_paced ? 1 : PAGES_A_WRITE, to, is_cut);
+		if (is_paced && log->flushed < to &&
+			__atomic_load_n(&log->waiting, __ATOMIC_RELAXED) == 0)
+			pace_pause(&pace);
 	}
-	add_to(&log->flushes, 1);
-	return NB_OK;
+	add_to(&log->flushes, rc == NB_OK);
+	return rc;
 }
 
 /* Append a cut and set `read_only` to its end. False: the log has no free frame for it. */
@@ -193,7 +231,7 @@ append_seal(struct log *log)
 		__ATOMIC_ACQUIRE));
 	fill_page(log, address, at);
 	moment_reached(MOMENT_SEAL);
-	publish(&log->read_only, at + SEAL_SIZE);
+	publish_read_only(log, at + SEAL_SIZE);
 	moment_reached(MOMENT_SEALED);
 	publish(&log->version, (word >> ADDRESS_BITS) + 1);
 	return true;
@@ -205,8 +243,8 @@ move_read_only(struct log *log, uint64_t page)
 {
 	if (page + SEAL_SIZE <= log->read_only)
 		return NB_OK;
-	publish(&log->read_only, page + SEAL_SIZE);
-	return settle(log, false);
+	publish_read_only(log, page + SEAL_SIZE);
+	return settle(log, false, false);
 }
 
 static int
@@ -222,7 +260,7 @@ sync_flushed(struct log *log)
 }
 
 static int
-flush_all(struct log *log, bool is_synced)
+flush_all(struct log *log, bool is_synced, bool is_paced)
 {
 	int rc = has_failed(log) ? NB_FAIL : NB_OK;
 
@@ -232,7 +270,7 @@ flush_all(struct log *log, bool is_synced)
 			shift_head(log);
 		}
 		if (rc == NB_OK)
-			rc = settle(log, true);
+			rc = settle(log, true, is_paced);
 	}
 	if (rc == NB_OK && is_synced && log->durable != log->flushed)
 		rc = sync_flushed(log);
@@ -240,12 +278,12 @@ flush_all(struct log *log, bool is_synced)
 }
 
 int
-log_cut(struct log *log, bool is_synced, struct cut *cut)
+log_cut(struct log *log, bool is_synced, bool is_paced, struct cut *cut)
 {
-	pthread_mutex_lock(&log->flushing);
-	int rc = flush_all(log, is_synced);
+	lock_regions(log);
+	int rc = flush_all(log, is_synced, is_paced);
 	*cut = (struct cut){log->flushed, log->seal_checksum, log->seals};
-	pthread_mutex_unlock(&log->flushing);
+	unlock_regions(log);
 	return rc == NB_OK ? NB_OK : log_fail(log);
 }
 
@@ -253,7 +291,20 @@ int
 log_flush(struct log *log, bool is_synced)
 {
 	struct cut cut;
-	return log_cut(log, is_synced, &cut);
+	return log_cut(log, is_synced, false, &cut);
+}
+
+uint64_t
+log_bound(struct log *log)
+{
+	lock_regions(log);
+	uint64_t tail = log_tail(log);
+	uint64_t bound = tail == log->flushed ? tail : page_floor(log, tail) + SEAL_SIZE;
+	if (bound > log->floor)
+		publish(&log->floor, bound);
+	epochs_wait(log->epochs);
+	unlock_regions(log);
+	return bound;
 }
 
 /* One round of the flusher. */
@@ -266,9 +317,9 @@ advance(struct log *log, bool is_flush_wanted)
 	if (has_failed(log))
 		return;
 	if (is_flush_wanted)
-		rc = flush_all(log, log->is_synced);
+		rc = flush_all(log, log->is_synced, false);
 	else if (log->is_durable && tail - log->read_only > log->mutable_size)
-		rc = flush_all(log, false);
+		rc = flush_all(log, false, false);
 	else if (tail > log->mutable_size)
 		rc = move_read_only(log, page_floor(log, tail - log->mutable_size));
 	if (rc == NB_OK)
@@ -289,9 +340,9 @@ flusher_main(void *log_of_thread)
 		bool is_flush_wanted = log->is_flush_wanted;
 		log->is_woken = log->is_flush_wanted = false;
 		pthread_mutex_unlock(&log->lock);
-		pthread_mutex_lock(&log->flushing);
+		lock_regions(log);
 		advance(log, is_flush_wanted);
-		pthread_mutex_unlock(&log->flushing);
+		unlock_regions(log);
 		pthread_mutex_lock(&log->lock);
 	}
 	pthread_mutex_unlock(&log->lock);
@@ -326,11 +377,10 @@ log_wait_for_flush(struct log *log, uint64_t address)
 
 	if (log_read(region) >= address)
 		return NB_OK;
-	pthread_mutex_lock(
-		&log->flushing); /* after a wait, another thread has usually flushed all */
+	lock_regions(log); /* after a wait, another thread has usually flushed all */
 	if (log_read(region) < address)
-		rc = flush_all(log, log->is_synced);
-	pthread_mutex_unlock(&log->flushing);
+		rc = flush_all(log, log->is_synced, false);
+	unlock_regions(log);
 	return rc == NB_OK ? NB_OK : log_fail(log);
 }
 

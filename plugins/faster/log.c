@@ -16,9 +16,24 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { QUICK_LOOKS = 200 };
+enum {
+	QUICK_LOOKS = 200,
+	CHUNK_MAX = 4096,
+	CHUNKS_A_PAGE = 16, /* at least */
+	RECORDS_A_CHUNK = 4 /* at least */
+};
 
 /* ---- open and close ---- */
+
+static size_t
+chunk_size_of(const struct log_args *args)
+{
+	uint64_t size = args->page_size / CHUNKS_A_PAGE;
+
+	if (args->is_durable) /* each flush would leave the rest of a chunk unused */
+		return 0;
+	return (size_t)(size < CHUNK_MAX ? size : CHUNK_MAX);
+}
 
 static int
 map_ring(struct log *log, uint64_t capacity)
@@ -52,6 +67,7 @@ log_open(struct log *log, const struct nb_host *host, struct epochs *epochs, str
 		.host = host,
 		.epochs = epochs,
 		.file = file,
+		.chunk_size = chunk_size_of(args),
 		.is_durable = args->is_durable,
 		.is_synced = args->is_synced,
 		.mutable_size = (uint64_t)(wanted < least ? least
@@ -112,7 +128,7 @@ log_resume(struct log *log, uint64_t begin, const struct cut *cut)
 	}
 	log->begin = begin;
 	log->head = log->safe_head = head;
-	log->read_only = log->safe_read_only = log->flushed = tail;
+	log->read_only = log->floor = log->safe_read_only = log->flushed = tail;
 	log->durable = begin; /* a killed process may have left the log without a sync */
 	log->tail = word_of(tail, 0);
 	log->seals = cut->seals;
@@ -228,6 +244,24 @@ uint64_t
 log_allocate(struct log *log, size_t size)
 {
 	return allocate(log, size, true);
+}
+
+uint64_t
+log_allocate_in(struct log *log, struct log_chunk *chunk, size_t size, uint64_t after)
+{
+	uint64_t at = log_take(log, chunk, size, after);
+	bool is_usable = size <= chunk->end - chunk->at && chunk->at >= log_read(&log->floor);
+
+	if (at != 0)
+		return at;
+	if (size > log->chunk_size / RECORDS_A_CHUNK || is_usable)
+		return log_allocate(log, size);
+	at = log_allocate(log, log->chunk_size);
+	if (at <= LOG_TOO_LONG)
+		return at;
+	*chunk = (struct log_chunk){at + size, at + log->chunk_size};
+	racy_store64(log_at(log, chunk->at), filler_of(chunk->end - chunk->at));
+	return at;
 }
 
 uint64_t

@@ -43,8 +43,10 @@ struct log {
 	uint64_t page_size; /* a power of two */
 	uint64_t begin, head, read_only, safe_read_only;
 	uint64_t version;  /* of the last cut whose read_only is published */
+	uint64_t floor;    /* no new record before it: at least read_only */
 	uint64_t capacity; /* bytes of the ring that may be used */
 	uint64_t limit;    /* maximum bytes of the log on storage; 0: none */
+	size_t chunk_size; /* see log_allocate_in(); 0: no chunks */
 
 	uint64_t tail __attribute__((aligned(128))); /* address and version, see log.c */
 
@@ -61,6 +63,7 @@ struct log {
 	uint32_t opening;
 
 	pthread_mutex_t flushing; /* held by the thread that moves the regions */
+	unsigned waiting;         /* atomic: number of threads that wait for `flushing` */
 	uint64_t seals;           /* number of seals; needs `flushing` */
 	uint64_t seal_checksum;   /* of the last seal; needs `flushing` */
 	void *bounce;             /* a block; needs `flushing` */
@@ -144,6 +147,36 @@ enum {
 uint64_t
 log_allocate(struct log *log, size_t size);
 
+/** A part of the log that one session fills. Its unused rest is a filler. */
+struct log_chunk {
+	uint64_t at, end; /* the rest */
+};
+
+/**
+ * Allocate in the chunk, after the address `after`. Returns 0 if it has no room, or is before
+ * `after` or `floor`. Call it inside an epoch, and fill the bytes before leaving it.
+ */
+static inline uint64_t
+log_take(struct log *log, struct log_chunk *chunk, size_t size, uint64_t after)
+{
+	uint64_t at = chunk->at;
+
+	if (at < log_read(&log->floor) || at <= after || size > chunk->end - at)
+		return 0;
+	chunk->at = at + size;
+	if (chunk->at != chunk->end)
+		racy_store64(log_at(log, chunk->at), filler_of(chunk->end - chunk->at));
+	return at;
+}
+
+/**
+ * Like log_allocate(), for a record that has `after` as previous one in its chain. Small records
+ * come from the chunk of the session, or from a new one. So sessions do not write to the same
+ * cache lines, and seldom to the tail.
+ */
+uint64_t
+log_allocate_in(struct log *log, struct log_chunk *chunk, size_t size, uint64_t after);
+
 /** Like log_allocate(), without the limit on storage: for the copies of a compaction. */
 uint64_t
 log_allocate_anyway(struct log *log, size_t size);
@@ -177,9 +210,20 @@ log_ask_for_flush(struct log *log);
 int
 log_flush(struct log *log, bool is_synced);
 
-/** Like log_flush(). Sets *cut to a cut that is written. All records before it are linked. */
+/**
+ * Like log_flush(). Sets *cut to a cut that is written. `is_paced`: pause between the writes,
+ * because sessions work; but not while another thread has to move the regions.
+ */
 int
-log_cut(struct log *log, bool is_synced, struct cut *cut);
+log_cut(struct log *log, bool is_synced, bool is_paced, struct cut *cut);
+
+/**
+ * Returns an address near the tail where a page begins or a cut ends: the end of its seal. All
+ * records before it are linked. Sessions append no others there, but still change these in place.
+ * Call it outside any epoch.
+ */
+uint64_t
+log_bound(struct log *log);
 
 /** Discard the log before `begin`. Waits for all sessions: call it outside any epoch. */
 void

@@ -41,12 +41,13 @@ whole_matches(const struct bucket *bucket, uint64_t tag)
 }
 
 /*
- * The address of the newest record of a hash. 0: the index grows, or the first bucket has no entry
+ * The entry of a hash, and so its newest record. 0: the index grows, or the first bucket has no entry
  * of the hash without flags. Unlike index_find(), never waits. Call it inside an epoch.
  */
-static ALWAYS_INLINE uint64_t
-address_of_hash(const struct nb_session *session, uint64_t hash)
+static ALWAYS_INLINE struct slot
+slot_of_hash(const struct nb_session *session, uint64_t hash)
 {
+	const struct slot none = {0};
 	const struct index *index = session->index;
 	uint64_t tag = tag_of(index, hash);
 	const struct table *table = __atomic_load_n(&index->current, __ATOMIC_ACQUIRE);
@@ -54,27 +55,27 @@ address_of_hash(const struct nb_session *session, uint64_t hash)
 	const struct table *next = __atomic_load_n(&index->next, __ATOMIC_ACQUIRE);
 
 	if (UNLIKELY(next != NULL && next != table))
-		return 0;
-	const struct bucket *bucket = &table->buckets[hash & table->mask];
+		return none;
+	struct bucket *bucket = &table->buckets[hash & table->mask];
 	moment_reached(MOMENT_TABLE);
 	unsigned matches = whole_matches(bucket, tag);
 	if (UNLIKELY(matches == 0))
-		return 0;
-	uint64_t entry = __atomic_load_n(
-		&bucket->words[__builtin_ctz(matches)], __ATOMIC_ACQUIRE);
-	return UNLIKELY((entry >> ADDRESS_BITS) != tag >> ADDRESS_BITS) ? 0
-									: entry_address(entry);
+		return none;
+	uint64_t *at = &bucket->words[__builtin_ctz(matches)];
+	uint64_t entry = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+	return UNLIKELY((entry >> ADDRESS_BITS) != tag >> ADDRESS_BITS)
+		? none
+		: (struct slot){at, entry};
 }
 
 /*
- * The newest record of the key `word`. It must be the first one of its chain, small, not deleted,
- * and after the address *region. Otherwise returns NULL. Call it inside an epoch.
+ * The newest record of the key `word`, if it is the first one of its chain, small, not deleted,
+ * and after the address *region. Otherwise NULL. Call it inside an epoch.
  */
 static ALWAYS_INLINE uint64_t *
-look(const struct nb_session *session, uint64_t word, const uint64_t *region)
+look(const struct nb_session *session, uint64_t address, uint64_t word,
+	const uint64_t *region)
 {
-	uint64_t address = address_of_hash(session, hash_word(word));
-
 	/* Excludes the address 0, and also a record at *region itself. */
 	if (UNLIKELY(address < (log_read(region) | 1)))
 		return NULL;
@@ -93,11 +94,47 @@ get_word(struct nb_session *session, uint64_t word, uint64_t *value)
 	struct epoch_slot *epoch = session->epoch;
 
 	epoch_enter(epoch);
-	const uint64_t *record = look(session, word, &session->log->head);
+	struct slot slot = slot_of_hash(session, hash_word(word));
+	const uint64_t *record =
+		look(session, entry_address(slot.entry), word, &session->log->head);
 	if (LIKELY(record != NULL))
 		*value = __atomic_load_n(&record[2], __ATOMIC_ACQUIRE);
 	epoch_exit(epoch);
 	return record != NULL;
+}
+
+/*
+ * Append a copy of a record in memory that must not change in place. After a cut of the log, each
+ * first change of a record needs one. A sum needs an immutable record, see verbs.c.
+ */
+static __attribute__((noinline)) bool
+copy_word(struct nb_session *session, struct slot slot, uint64_t word, uint64_t number,
+	bool is_sum)
+{
+	struct log *log = session->log;
+	uint64_t old = entry_address(slot.entry);
+	const uint64_t *record = look(session, old, word, &log->head);
+
+	if (record == NULL || (is_sum && old >= log_read(&log->safe_read_only)))
+		return false;
+	uint64_t address = log_take(log, &session->chunk, SMALL_SIZE, old);
+	if (UNLIKELY(address == 0))
+		return false;
+	uint64_t *copy = log_at(log, address);
+	__builtin_prefetch(copy + 32, 1);
+	copy[1] = word;
+	copy[2] = number + (is_sum ? __atomic_load_n(&record[2], __ATOMIC_ACQUIRE) : 0);
+	racy_store64(&copy[0], header_of(HEADER_SMALL, old));
+	moment_reached(MOMENT_LINK);
+	if (UNLIKELY(!index_update(&slot, address))) {
+		__atomic_fetch_or(&copy[0], HEADER_INVALID, __ATOMIC_RELEASE);
+		count_one(&session->counts.retries);
+		return false;
+	}
+	if (is_sum)
+		count_one(&session->counts.copied);
+	count_one(&session->counts.appended);
+	return true;
 }
 
 /*
@@ -110,7 +147,10 @@ change_word(struct nb_session *session, uint64_t word, uint64_t number, bool is_
 	struct epoch_slot *epoch = session->epoch;
 
 	epoch_enter(epoch);
-	uint64_t *record = look(session, word, &session->log->read_only);
+	struct slot slot = slot_of_hash(session, hash_word(word));
+	uint64_t *record =
+		look(session, entry_address(slot.entry), word, &session->log->read_only);
+	bool is_done = true;
 	if (LIKELY(record != NULL)) {
 		moment_reached(MOMENT_STORE);
 		if (is_sum)
@@ -118,9 +158,11 @@ change_word(struct nb_session *session, uint64_t word, uint64_t number, bool is_
 		else
 			__atomic_store_n(&record[2], number, __ATOMIC_RELEASE);
 		count_one(&session->counts.in_place);
+	} else {
+		is_done = copy_word(session, slot, word, number, is_sum);
 	}
 	epoch_exit(epoch);
-	return record != NULL;
+	return is_done;
 }
 
 /* ---- for requests and batches ---- */
@@ -146,7 +188,8 @@ quick_add(struct nb_session *session, uint64_t word, uint64_t operand)
 static void
 quick_fetch(const struct nb_session *session, uint64_t hash)
 {
-	__builtin_prefetch(log_at(session->log, address_of_hash(session, hash)));
+	struct slot slot = slot_of_hash(session, hash);
+	__builtin_prefetch(log_at(session->log, entry_address(slot.entry)));
 }
 
 /*

@@ -101,6 +101,7 @@ struct nb_session {
 	struct index *index;
 	struct log *log;
 	struct counts counts;
+	struct log_chunk chunk; /* for its small records */
 	struct op op; /* of the current single call */
 	struct buffer buffer, many;
 	struct reads *reads;

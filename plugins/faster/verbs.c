@@ -60,13 +60,13 @@ append(struct nb_session *session, struct op *op, struct slot *slot, struct nb_s
 	uint64_t flags)
 {
 	size_t size = record_size(op->key.size, value.size);
-	uint64_t address = log_allocate(session->log, size);
+	uint64_t previous = entry_address(slot->entry);
+	uint64_t address = log_allocate_in(session->log, &session->chunk, size, previous);
 
 	if (__builtin_expect(address <= LOG_TOO_LONG, 0))
 		return of_allocation(session, op, address);
 	uint64_t *record = log_at(session->log, address);
-	record_write(
-		record, &op->key, value.data, value.size, entry_address(slot->entry), flags);
+	record_write(record, &op->key, value.data, value.size, previous, flags);
 	moment_reached(MOMENT_LINK);
 	int rc = INSERT_DONE;
 	if (slot->entry == 0) {
