@@ -13,8 +13,8 @@
  *    7  index_place() puts entries into the half of the table that its copy had
  *    8  index_place() puts an entry into one half if the tag does not contain the bit
  *    9  copy_index() does not wake the keeper
- *   10  write_index() gives the copy its name before the second cut
- *   11  copy_index() has no second cut
+ *   10  write_index() gives the copy its name before the cut
+ *   11  copy_index() has no cut
  *   12  recover_from_copy() reports a copy whose start compaction has discarded
  *   13  place_chunk() places entries of discarded records
  *   14  index_copy() copies tentative entries
