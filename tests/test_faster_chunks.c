@@ -10,10 +10,11 @@
  *    4  copy_word() treats a record of the fuzzy region as immutable
  *    5  copy_word() does not mark a copy that it could not link
  *    6  copy_word() copies deleted records
- *    7  copy_word() is not called after a cut
- *    8  log_bound() does not move `floor`
- *    9  log_bound() does not wait for epochs
- *   10  publish_read_only() does not move `floor`
+ *    7  log_bound() does not move `floor`
+ *    8  log_bound() does not wait for epochs
+ *    9  publish_read_only() does not move `floor`
+ *   10  append_seal() moves `floor` after it has published the version
+ *   11  write_pages() makes a cut of each part of a flush
  */
 #include "store.h"
 
@@ -30,7 +31,9 @@
 enum { OTHERS = 1000, SOME = 400 /* small records: two pages, which stay mutable */ };
 enum { YES = 1 /* index_checkpoint */, A_WHILE_MS = 40 };
 
-static const struct rig with_copies = {.names = {"index_checkpoint"}, .values = {YES}};
+/* The index has room for all keys, so it does not grow. */
+static const struct rig with_copies = {
+	.names = {"index_checkpoint", "index_size"}, .values = {YES, 1 << 20}};
 static struct rig rig;
 static struct nb_session *mine, *other;
 
@@ -220,7 +223,6 @@ TEST_EACH(log_with_unused_rests_of_chunks_is_readable, 2)
 	end();
 }
 
-/* The general code enters no epoch between two appends: only the quick one counts these copies. */
 TEST(change_after_a_cut_copies_the_record_once)
 {
 	const uint64_t key = 3;
@@ -248,7 +250,43 @@ TEST(change_after_a_cut_copies_the_record_once)
 	end();
 }
 
+/* A crash must not leave records of a flush that has not ended. */
+TEST(page_of_an_unfinished_flush_is_not_a_cut)
+{
+	begin(&(struct rig){0}, ".");
+	put_some(mine);
+	rig_faults[RIG_WRITE] = (struct rig_fault){.error = EIO, .after = 2}; /* a page, a seal */
+	ck_assert_int_eq(rig_engine->checkpoint(rig.db), NB_FAIL);
+	rig_faults[RIG_WRITE] = (struct rig_fault){0};
+	ck_assert_int_eq(system("mkdir copy && cp log meta copy"), 0);
+	rig_end_session(mine);
+	rig_end_session(other);
+	ck_assert_int_eq(rig_engine->close(rig.db), NB_FAIL);
+	begin(&(struct rig){0}, "copy");
+	ck_assert_uint_eq(number_at(OTHERS), UINT64_MAX);
+	end();
+}
+
 /* --- two sessions --- */
+
+/* The session has a chunk before the cut, and another session has written after the cut. */
+TEST(record_after_one_after_a_cut_is_after_it_too)
+{
+	struct actor cutting = {CHECKPOINT};
+
+	begin(&(struct rig){0}, ".");
+	ck_assert_int_eq(put(mine, 1, 1), NB_OK);
+	start_and_hold(&cutting, MOMENT_CUT);
+	ck_assert_int_eq(put(other, 2, 2), NB_OK);
+	ck_assert_int_eq(put(mine, 3, 3), NB_OK);
+	rig_let_go(MOMENT_CUT);
+	finish(&cutting);
+	crash();
+	ck_assert_uint_eq(number_at(1), 1);
+	ck_assert_uint_eq(number_at(2), UINT64_MAX);
+	ck_assert_uint_eq(number_at(3), UINT64_MAX);
+	end();
+}
 
 /* The second session has a chunk after the cut, so it could copy the record at once. */
 TEST(copy_of_a_fuzzy_record_includes_late_additions)

@@ -27,7 +27,10 @@
 #include "index_file.h"
 #include "pace.h"
 
-enum { WORD_SIZE = 8 };
+enum {
+	WORD_SIZE = 8,
+	PAUSE = 7 /* times the processor time of a chunk: the copy takes an eighth of one CPU */
+};
 /* A log of this size is read in some hundredths of a second. */
 #define REPLAY_MIN (16ull << 20)
 
@@ -57,7 +60,7 @@ copy_index(struct nb_db *db, struct copy *copy, uint64_t start)
 	struct index_head head = {.start = start, .tag_level = db->index.tag_level};
 	struct cut end;
 
-	pace_begin(&copy->pace);
+	pace_begin(&copy->pace, PAUSE);
 	pthread_mutex_lock(&db->shaping);
 	moment_reached(MOMENT_INDEX_COPY);
 	head.level = index_copy(&db->index, log_read(&db->log.begin), start, take_word, copy);

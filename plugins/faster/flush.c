@@ -14,7 +14,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGES_A_WRITE = 4 };
+enum {
+	PAGES_A_WRITE = 4,
+	PAUSE = 15 /* times the processor time of a page */
+};
 
 static void
 publish(uint64_t *region, uint64_t address)
@@ -43,9 +46,9 @@ unlock_regions(struct log *log)
 static void
 publish_read_only(struct log *log, uint64_t address)
 {
-	publish(&log->read_only, address);
 	if (address > log->floor)
 		publish(&log->floor, address);
+	publish(&log->read_only, address);
 }
 
 static void
@@ -201,7 +204,7 @@ settle(struct log *log, bool is_cut, bool is_paced)
 	epochs_wait(log->epochs);
 	moment_reached(MOMENT_SETTLED);
 	publish(&log->safe_read_only, to);
-	pace_begin(&pace);
+	pace_begin(&pace, PAUSE);
 	while (rc == NB_OK && log->flushed < to) {
 		rc = write_pages(log, is_paced ? 1 : PAGES_A_WRITE, to, is_cut);
 		if (is_paced && log->flushed < to &&
@@ -234,6 +237,7 @@ append_seal(struct log *log)
 	publish_read_only(log, at + SEAL_SIZE);
 	moment_reached(MOMENT_SEALED);
 	publish(&log->version, (word >> ADDRESS_BITS) + 1);
+	moment_reached(MOMENT_CUT);
 	return true;
 }
 

@@ -25,6 +25,7 @@ enum moment {
 	MOMENT_PROMOTE,       /* a get will append the record that it has read */
 	MOMENT_SEAL,          /* a seal has its address, and read_only is not after it yet */
 	MOMENT_SEALED,        /* read_only is after it, and its version is not published yet */
+	MOMENT_CUT,           /* it is published; some sessions have read the old regions */
 	MOMENT_SETTLED, /* no session changes records before read_only; safe_read_only is old */
 	MOMENT_LOG_MADE,   /* a new log is written, with a temporary name */
 	MOMENT_LOG_LINKED, /* it also has its final name */
