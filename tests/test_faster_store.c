@@ -398,6 +398,24 @@ TEST(discarded_tombstones_are_compacted_bytes)
 	end();
 }
 
+/* Compaction removes the entries of the deleted keys, so later ones need no larger index. */
+TEST(index_does_not_grow_while_deleted_keys_are_replaced)
+{
+	enum { KEYS = 60000, ROOM = 3 * (1 << 14) /* entries in 1 MiB */ };
+	static const struct rig how = {
+		.names = {"log_limit", "index_size"}, .values = {384 << 10, 1 << 20}};
+
+	begin(&how);
+	for (uint64_t key = 0; key < KEYS; key++) {
+		ck_assert_msg(put_number(key, key) == NB_OK, "%s", host_failure);
+		int rc = rig_engine->del(session, (struct nb_slice){&key, sizeof(key)});
+		ck_assert_msg(rc == NB_OK, "%s", host_failure);
+	}
+	ck_assert_uint_lt(rig_stat(&rig, "index_entries"), ROOM);
+	ck_assert_uint_eq(rig_stat(&rig, "index_growths"), 0);
+	end();
+}
+
 TEST(record_longer_than_a_page_is_refused)
 {
 	static uint8_t bytes[RIG_PAGE];

@@ -112,7 +112,7 @@ is_worth_it(struct nb_db *db, uint64_t start)
 	if (db->index_files != INDEX_AUTO)
 		return db->index_files == INDEX_YES && start > from;
 	keeper_sum(db, &sum);
-	return start > from + REPLAY_MIN && start - from > sum.inserted_entries * WORD_SIZE;
+	return start > from + REPLAY_MIN && start - from > sum.entries * WORD_SIZE;
 }
 
 int

@@ -175,6 +175,22 @@ keep_page(struct compaction *compaction, uint64_t page)
 	return rc;
 }
 
+/*
+ * Remove the entries of discarded records. The number of entries is an estimate: a growth of the
+ * index may have made two of one, and sessions insert others meanwhile.
+ */
+static void
+clean_index(struct nb_db *db, uint64_t begin)
+{
+	struct counts sum;
+
+	keeper_sum(db, &sum);
+	uint64_t left = index_clean(&db->index, begin, db->keeper_epoch);
+	if (left < sum.entries)
+		__atomic_add_fetch(
+			&db->removed_entries, sum.entries - left, __ATOMIC_RELEASE);
+}
+
 /* Sync the copies, store the new begin, and discard the old pages. */
 static int
 begin_at(struct nb_db *db, uint64_t begin)
@@ -189,7 +205,7 @@ begin_at(struct nb_db *db, uint64_t begin)
 		return rc;
 	db->meta = meta;
 	log_truncate(&db->log, begin);
-	index_clean(&db->index, begin, db->keeper_epoch);
+	clean_index(db, begin);
 	return NB_OK;
 }
 

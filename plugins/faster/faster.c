@@ -290,7 +290,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 	COUNTER("fuzzy_waits", "operations", sum.fuzzy_waits);
 	COUNTER("retries", "operations", sum.retries);
 	GAUGE("index", "bytes", (buckets + overflows) * sizeof(struct bucket));
-	GAUGE("index_entries", "entries", sum.inserted_entries);
+	GAUGE("index_entries", "entries", sum.entries);
 	GAUGE("index_overflows", "buckets", overflows);
 	COUNTER("index_growths", "doublings", __atomic_load_n(&db->growths, __ATOMIC_RELAXED));
 	COUNTER("index_checkpoints", "files",

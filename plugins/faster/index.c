@@ -389,32 +389,40 @@ index_grow(struct index *index, struct epoch_slot *slot)
 
 /* ---- after the begin of the log has moved ---- */
 
-static void
+/* Returns the number of entries that remain. */
+static unsigned
 clean_bucket(struct table *table, struct bucket *bucket, uint64_t begin)
 {
+	unsigned left = 0;
+
 	for (; bucket != NULL; bucket = overflow_of(table, bucket->overflow))
 		for (unsigned i = 0; i < BUCKET_ENTRIES; i++) {
 			uint64_t entry = __atomic_load_n(&bucket->words[i], __ATOMIC_ACQUIRE);
 
-			if ((entry & ADDRESS_MASK) != 0 &&
-				(entry & (ENTRY_TENTATIVE | ENTRY_FROZEN)) == 0 &&
-				entry_address(entry) < begin)
-				(void)__atomic_compare_exchange_n(&bucket->words[i], &entry, 0,
-					false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+			if ((entry & ADDRESS_MASK) == 0)
+				continue;
+			if ((entry & (ENTRY_TENTATIVE | ENTRY_FROZEN)) != 0 ||
+				entry_address(entry) >= begin ||
+				!__atomic_compare_exchange_n(&bucket->words[i], &entry, 0,
+					false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+				left++;
 		}
+	return left;
 }
 
-void
+uint64_t
 index_clean(struct index *index, uint64_t begin, struct epoch_slot *slot)
 {
 	struct table *table = index->current;
+	uint64_t left = 0;
 
 	for (uint64_t at = 0; at <= table->mask; at += KEEPER_BUCKETS) {
 		epoch_enter(slot);
 		for (uint64_t i = at; i < at + KEEPER_BUCKETS && i <= table->mask; i++)
-			clean_bucket(table, &table->buckets[i], begin);
+			left += clean_bucket(table, &table->buckets[i], begin);
 		epoch_exit(slot);
 	}
+	return left;
 }
 
 /* ---- copies in a file ---- */

@@ -239,8 +239,11 @@ index_insert(struct index *index, uint64_t hash, uint64_t address);
 int
 index_set(struct index *index, uint64_t hash, uint64_t address);
 
-/** Remove the entries whose newest record is before `begin`. `slot`: the keeper's. */
-void
+/**
+ * Remove the entries whose newest record is before `begin`. Returns the number of the others.
+ * `slot`: the keeper's.
+ */
+uint64_t
 index_clean(struct index *index, uint64_t begin, struct epoch_slot *slot);
 
 /**

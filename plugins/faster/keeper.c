@@ -32,12 +32,16 @@ add_counts(struct counts *sum, const struct counts *counts)
 void
 keeper_sum(struct nb_db *db, struct counts *sum)
 {
+	/* read first: sessions have counted at least as many */
+	uint64_t removed = __atomic_load_n(&db->removed_entries, __ATOMIC_ACQUIRE);
+
 	pthread_mutex_lock(&db->lock);
 	*sum = db->closed;
 	for (uint32_t id = 0; id < db->sessions; id++)
 		if (db->open[id] != NULL)
 			add_counts(sum, &db->open[id]->counts);
 	pthread_mutex_unlock(&db->lock);
+	sum->entries -= removed;
 }
 
 void
@@ -72,7 +76,7 @@ is_full(struct nb_db *db)
 
 	keeper_sum(db, &sum);
 	index_count(&db->index, &buckets, &overflows);
-	return sum.inserted_entries > buckets * RECORDS_A_BUCKET || overflows > buckets / 2;
+	return sum.entries > buckets * RECORDS_A_BUCKET || overflows > buckets / 2;
 }
 
 /* Store the new level before the growth: a later open needs it. */

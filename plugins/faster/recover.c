@@ -361,7 +361,7 @@ recover(struct nb_db *db)
 		rc = recover_from_log(&scan, db);
 	if (rc == NB_OK)
 		rc = log_resume(&db->log, db->meta.begin, &scan.cut);
-	db->closed.inserted_entries = scan.entries;
+	db->closed.entries = scan.entries;
 	free(scan.buffer);
 	return rc;
 }

@@ -65,7 +65,7 @@ enum { WAITING_PLACES = 256, REQUESTS_GROUP = 32 };
 struct counts {
 	uint64_t in_place, copied, appended, tombstones;
 	uint64_t storage_reads, storage_hits, promoted, retries, fuzzy_waits;
-	uint64_t inserted_entries;
+	uint64_t entries; /* inserted by the session; in a sum: those of the index */
 };
 enum { COUNTS = sizeof(struct counts) / sizeof(uint64_t) };
 
@@ -152,6 +152,7 @@ struct nb_db {
 	struct nb_session **open;        /* by id */
 	struct counts closed;            /* of closed sessions */
 	uint64_t growths;                /* atomic */
+	uint64_t removed_entries;        /* atomic: by compactions */
 	bool is_full;                    /* sessions wait for a compaction */
 	bool is_futile;                  /* the last compaction made no room for a page */
 	uint64_t compactions, compacted; /* number of compactions; bytes freed */

@@ -49,8 +49,8 @@ count_entry(struct nb_session *session)
 {
 	enum { ENTRIES_A_LOOK = 256 };
 
-	count_one(&session->counts.inserted_entries);
-	if (__builtin_expect(session->counts.inserted_entries % ENTRIES_A_LOOK == 0, 0))
+	count_one(&session->counts.entries);
+	if (__builtin_expect(session->counts.entries % ENTRIES_A_LOOK == 0, 0))
 		keeper_ask(session->db);
 }
 
