@@ -15,6 +15,7 @@
  *    9  publish_read_only() does not move `floor`
  *   10  append_seal() moves `floor` after it has published the version
  *   11  write_pages() makes a cut of each part of a flush
+ *   12  log_cut() does not provide frames
  */
 #include "store.h"
 
@@ -24,6 +25,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "scratch.h"
@@ -264,6 +266,27 @@ TEST(page_of_an_unfinished_flush_is_not_a_cut)
 	ck_assert_int_eq(rig_engine->close(rig.db), NB_FAIL);
 	begin(&(struct rig){0}, "copy");
 	ck_assert_uint_eq(number_at(OTHERS), UINT64_MAX);
+	end();
+}
+
+/* The tail has not reached the third page of the log. */
+TEST(checkpoint_provides_frames_for_the_copies_after_it)
+{
+	unsigned char is_resident = 0;
+
+	begin(&(struct rig){0}, ".");
+	for (uint64_t key = 0; key < 200; key++)
+		ck_assert_int_eq(put(mine, key, key), NB_OK);
+	void *third = log_at(&rig.db->log, 2 * RIG_PAGE);
+	ck_assert_uint_lt(rig_stat(&rig, "log"), 2 * RIG_PAGE);
+#ifdef MADV_POPULATE_WRITE
+	bool is_possible = madvise(log_at(&rig.db->log, 0), RIG_PAGE, MADV_POPULATE_WRITE) == 0;
+	ck_assert_int_eq(rig_engine->checkpoint(rig.db), NB_OK);
+	ck_assert_int_eq(mincore(third, 1, &is_resident), 0);
+	ck_assert_int_eq(is_resident & 1, is_possible);
+#endif
+	(void)third;
+	(void)is_resident;
 	end();
 }
 
