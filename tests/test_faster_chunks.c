@@ -257,7 +257,8 @@ TEST(page_of_an_unfinished_flush_is_not_a_cut)
 {
 	begin(&(struct rig){0}, ".");
 	put_some(mine);
-	rig_faults[RIG_WRITE] = (struct rig_fault){.error = EIO, .after = 2}; /* a page, a seal */
+	rig_faults[RIG_WRITE] = (struct rig_fault){
+		.error = EIO, .after = 2}; /* a page, a seal */
 	ck_assert_int_eq(rig_engine->checkpoint(rig.db), NB_FAIL);
 	rig_faults[RIG_WRITE] = (struct rig_fault){0};
 	ck_assert_int_eq(system("mkdir copy && cp log meta copy"), 0);

@@ -187,8 +187,7 @@ clean_index(struct nb_db *db, uint64_t begin)
 	keeper_sum(db, &sum);
 	uint64_t left = index_clean(&db->index, begin, db->keeper_epoch);
 	if (left < sum.entries)
-		__atomic_add_fetch(
-			&db->removed_entries, sum.entries - left, __ATOMIC_RELEASE);
+		__atomic_add_fetch(&db->removed_entries, sum.entries - left, __ATOMIC_RELEASE);
 }
 
 /* Sync the copies, store the new begin, and discard the old pages. */

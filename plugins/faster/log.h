@@ -27,6 +27,8 @@
  * - One compare-and-swap of the tail gives the cut its address and the log a new version.
  * - A session that allocates an address after the cut waits until `read_only` is after the cut.
  * - So a session that sees a record after the cut changes no record before it.
+ * - It does not append one before the cut, either: a session uses its chunk only if `floor`, which
+ *   moves with `read_only`, is not after it.
  */
 #include <mininb/engine.h>
 

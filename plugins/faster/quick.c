@@ -73,8 +73,7 @@ slot_of_hash(const struct nb_session *session, uint64_t hash)
  * and after the address *region. Otherwise NULL. Call it inside an epoch.
  */
 static ALWAYS_INLINE uint64_t *
-look(const struct nb_session *session, uint64_t address, uint64_t word,
-	const uint64_t *region)
+look(const struct nb_session *session, uint64_t address, uint64_t word, const uint64_t *region)
 {
 	/* Excludes the address 0, and also a record at *region itself. */
 	if (UNLIKELY(address < (log_read(region) | 1)))
@@ -95,8 +94,8 @@ get_word(struct nb_session *session, uint64_t word, uint64_t *value)
 
 	epoch_enter(epoch);
 	struct slot slot = slot_of_hash(session, hash_word(word));
-	const uint64_t *record =
-		look(session, entry_address(slot.entry), word, &session->log->head);
+	const uint64_t *record = look(
+		session, entry_address(slot.entry), word, &session->log->head);
 	if (LIKELY(record != NULL))
 		*value = __atomic_load_n(&record[2], __ATOMIC_ACQUIRE);
 	epoch_exit(epoch);
@@ -148,8 +147,8 @@ change_word(struct nb_session *session, uint64_t word, uint64_t number, bool is_
 
 	epoch_enter(epoch);
 	struct slot slot = slot_of_hash(session, hash_word(word));
-	uint64_t *record =
-		look(session, entry_address(slot.entry), word, &session->log->read_only);
+	uint64_t *record = look(
+		session, entry_address(slot.entry), word, &session->log->read_only);
 	bool is_done = true;
 	if (LIKELY(record != NULL)) {
 		moment_reached(MOMENT_STORE);

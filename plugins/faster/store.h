@@ -102,7 +102,7 @@ struct nb_session {
 	struct log *log;
 	struct counts counts;
 	struct log_chunk chunk; /* for its small records */
-	struct op op; /* of the current single call */
+	struct op op;           /* of the current single call */
 	struct buffer buffer, many;
 	struct reads *reads;
 

@@ -19,9 +19,9 @@
  * later additions to the old record. So it appends a sum only if the old record is immutable.
  * A mutable record gets one atomic addition.
  *
- * A session first reads the entry, then allocates the record. It links the record only if the
- * entry has not changed. So addresses grow along every chain, and the newest record of a key has
- * the greatest address. Recovery relies only on that.
+ * A session first reads the entry, then allocates the record after the address in it. It links the
+ * record only if the entry has not changed. So addresses grow along every chain, and the newest
+ * record of a key has the greatest address. Recovery relies only on that.
  */
 #include "look.h"
 
