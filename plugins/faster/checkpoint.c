@@ -29,7 +29,7 @@
 
 enum {
 	WORD_SIZE = 8,
-	PAUSE = 7 /* times the processor time of a chunk: the copy takes an eighth of one CPU */
+	PAUSE = 4 /* times the processor time of a chunk: the copy takes a fifth of one CPU */
 };
 /* A log of this size is read in some hundredths of a second. */
 #define REPLAY_MIN (16ull << 20)
