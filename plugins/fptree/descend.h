@@ -66,12 +66,16 @@ descend_once(const struct tree *tree, const struct key *key, struct place *place
 	struct inner *node = root_of(tree, &version);
 
 	for (;;) {
-		unsigned i = child_for(&tree->shape, node, key, is_below);
-		uint64_t child = __atomic_load_n(
-			&inner_children(&tree->shape, node)[i], __ATOMIC_ACQUIRE);
+		const uint64_t *children = inner_children(&tree->shape, node);
+		unsigned i;
+		uint64_t child;
 		struct inner *next;
 		uint64_t next_version;
 
+		if (node->level == 0)
+			prefetch_children(children, tree->shape.children_at);
+		i = child_for(&tree->shape, node, key, is_below);
+		child = __atomic_load_n(&children[i], __ATOMIC_ACQUIRE);
 		if (node->level == 0) {
 			*place = (struct place){node, version, i, child};
 			return true;

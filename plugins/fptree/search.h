@@ -8,9 +8,11 @@
  *
  * On x86-64, the files that include this are compiled twice, with AVX-512 and without. At its
  * opening, the tree selects the version for the processor. With AVX-512, a search compares
- * eight words at a time and counts the results. This needs no branch that could be
- * mispredicted. Without it, a search compares the last word of each line, then all words of
- * one line, also without a branch.
+ * all words of a node, eight at a time, also those that the node does not use. So it has no
+ * branch that could be mispredicted. It joins the masks before it counts: the fewer
+ * instructions a search has, the more of the next operation overlaps with this one. Without
+ * AVX-512, a search compares the last word of each line, then all words of one line, also
+ * without a branch.
  *
  * A binary search would need fewer comparisons. But each of its loads waits for the one
  * before, so a node that the cache has lost is fetched line after line.
@@ -58,23 +60,40 @@ fingerprint_match(const struct leaf *leaf, uint8_t fingerprint)
 
 enum { WORDS_OF_LINE = PM_LINE / 8 };
 
+enum { USUAL_ROOM = 64 }; /* lets the compiler unroll the loops */
+
 #ifdef FPTREE_AVX512
+/* A bit for each of eight words, or 16, that is at most its element of `wanted`. */
+HOT_INLINE __mmask8
+up_to_8(const uint64_t *words, __m512i wanted)
+{
+	return _mm512_cmpge_epu64_mask(wanted, _mm512_load_si512((const void *)words));
+}
+
+HOT_INLINE __mmask16
+up_to_16(const uint64_t *words, __m512i wanted)
+{
+	return _mm512_kunpackb(up_to_8(&words[8], wanted), up_to_8(words, wanted));
+}
+
 HOT_INLINE unsigned
 count_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
 {
 	__m512i wanted = _mm512_set1_epi64((long long)word);
-	unsigned below = 0, i = 0;
+	unsigned below = 0;
 
-	(void)room;
-	for (; i + 8 <= count; i += 8)
-		below += (unsigned)__builtin_popcount(_mm512_cmple_epu64_mask(
-			_mm512_load_si512((const void *)&words[i]), wanted));
-	if (i < count)
-		below += (unsigned)__builtin_popcount(
-			_mm512_cmple_epu64_mask(
-				_mm512_load_si512((const void *)&words[i]), wanted) &
-			((1u << (count - i)) - 1));
-	return below;
+	if (room == USUAL_ROOM) {
+		__mmask32 low = _mm512_kunpackw(
+			up_to_16(&words[16], wanted), up_to_16(words, wanted));
+		__mmask32 high = _mm512_kunpackw(
+			up_to_16(&words[48], wanted), up_to_16(&words[32], wanted));
+
+		below = (unsigned)__builtin_popcountll(_mm512_kunpackd(high, low));
+	} else {
+		for (unsigned i = 0; i < room; i += WORDS_OF_LINE)
+			below += (unsigned)__builtin_popcount(up_to_8(&words[i], wanted));
+	}
+	return below < count ? below : count;
 }
 #else
 /*
@@ -98,7 +117,6 @@ count_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
 		count_if_up_to(&at, racy_load64(&words[i]), word);
 	at *= WORDS_OF_LINE;
 	words += at;
-	__builtin_prefetch(&words[room]);
 #pragma GCC unroll 8
 	for (size_t i = 0; i < WORDS_OF_LINE; i++)
 		count_if_up_to(&in_line, racy_load64(&words[i]), word);
@@ -115,18 +133,30 @@ count_up_to_any(const uint64_t *words, unsigned room, unsigned count, uint64_t w
 
 /**
  * The number of the `count` ascending words that are at most `word`. The array has room for
- * `room` words, a multiple of 8, more than `count`. Unused words are UINT64_MAX. As many
- * children follow. Without AVX-512, this prefetches the line of the child that the result
- * selects.
+ * `room` words, a multiple of 8, more than `count`. Unused words are UINT64_MAX.
  */
 HOT_INLINE unsigned
 words_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
 {
-	enum { USUAL_ROOM = 64 }; /* lets the compiler unroll the loops */
-
 	if (__builtin_expect(room == USUAL_ROOM, 1))
 		return count_up_to(words, USUAL_ROOM, count, word);
 	return count_up_to_any(words, room, count, word);
+}
+
+/**
+ * Prefetch all `room` children of a node. A search compares all words of a node but reads one
+ * child. So the lines of words stay in the cache of level 2, while that would lose most lines
+ * of children between two uses of each.
+ */
+HOT_INLINE void
+prefetch_children(const uint64_t *children, unsigned room)
+{
+	if (room != USUAL_ROOM)
+		return;
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < USUAL_ROOM; i += WORDS_OF_LINE)
+		__builtin_prefetch(&children[i]);
+	__asm__ volatile(""); /* see prefetch_leaf() */
 }
 
 #endif /* FPTREE_SEARCH_H */
