@@ -245,25 +245,6 @@ TEST_EACH(home_lines_are_two_lines_of_the_leaf, 13)
 	ck_assert_uint_eq(seconds, firsts);
 }
 
-TEST(words_up_to_counts_like_a_walk)
-{
-	uint64_t state = rig_seed(7), words_of_node[64] __attribute__((aligned(64)));
-
-	for (unsigned round = 0; round < 20000; round++) {
-		unsigned room = 8 * (1 + (unsigned)rig_random(&state, 8)), expected = 0;
-		unsigned count = (unsigned)rig_random(&state, room);
-		uint64_t word = round % 8 == 0 ? UINT64_MAX : rig_random(&state, 80);
-		uint64_t last = 0;
-
-		for (unsigned i = 0; i < room; i++) {
-			last += rig_random(&state, 3);
-			words_of_node[i] = i < count ? last : UINT64_MAX;
-			expected += i < count && last <= word;
-		}
-		ck_assert_uint_eq(words_up_to(words_of_node, room, count, word), expected);
-	}
-}
-
 /* The number of the i-th record to delete: ascending, descending, or scattered. */
 static uint64_t
 goes(unsigned order, uint64_t i, uint64_t count)
@@ -746,7 +727,7 @@ is_found(struct rig *rig, const char *text)
 static unsigned
 used_slot(struct rig *rig, uint64_t offset)
 {
-	struct leaf *line = leaf_line(rig->tree, child_at(rig->tree, offset));
+	struct leaf *line = leaf_line(rig->tree, child_at(offset));
 	unsigned slot = 1;
 
 	while (line->fp[slot] == 0)
@@ -792,7 +773,7 @@ TEST(check_detects_damage)
 	rig_check(&rig, 200);
 	struct tree *tree = rig.tree;
 	uint64_t head = rig.pool->root->head;
-	struct leaf *line = leaf_line(tree, child_at(tree, head));
+	struct leaf *line = leaf_line(tree, child_at(head));
 	uint64_t *next = leaf_next(tree->base + head), was_next = *next;
 	unsigned slot = used_slot(&rig, head);
 	uint64_t *pair = slot_at(&tree->layout, tree->base + head, slot), was = pair[0];
@@ -813,9 +794,12 @@ TEST(check_detects_damage)
 	line->version |= VERSION_LOCKED;
 	is_found(&rig, "locked");
 	line->version &= ~(uint64_t)VERSION_LOCKED;
-	tree->root->words[tree->root->count]--;
-	is_found(&rig, "all ones");
-	tree->root->words[tree->root->count]++;
+	tree->root->scaled[tree->root->count]--;
+	is_found(&rig, "scaled word");
+	tree->root->scaled[tree->root->count]++;
+	tree->root->scaled[0]++;
+	is_found(&rig, "scaled word 0");
+	tree->root->scaled[0]--;
 	tree->inner_nodes++;
 	is_found(&rig, "inner nodes");
 	tree->inner_nodes--;

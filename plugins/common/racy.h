@@ -79,6 +79,12 @@ racy_load32(const uint32_t *at)
 	return __atomic_load_n(at, RACY_LOAD);
 }
 
+static inline uint16_t
+racy_load16(const uint16_t *at)
+{
+	return __atomic_load_n(at, RACY_LOAD);
+}
+
 static inline uint8_t
 racy_load8(const uint8_t *at)
 {
@@ -94,6 +100,13 @@ racy_store64(uint64_t *at, uint64_t value)
 
 static inline void
 racy_store32(uint32_t *at, uint32_t value)
+{
+	racy_meet();
+	__atomic_store_n(at, value, RACY_STORE);
+}
+
+static inline void
+racy_store16(uint16_t *at, uint16_t value)
 {
 	racy_meet();
 	__atomic_store_n(at, value, RACY_STORE);

@@ -86,7 +86,7 @@ split_inner(struct tree *tree, const struct step *step)
 	if (!inner_split(shape, step->node, right, &middle))
 		goto free_nodes;
 	if (root != NULL)
-		inner_children(shape, root)[0] = child_of_inner(step->node);
+		inner_set_child(shape, root, 0, child_of_inner(step->node));
 	inner_add(shape, above, step->index, middle, child_of_inner(right));
 	__atomic_fetch_add(&tree->inner_nodes, root != NULL ? 2 : 1, __ATOMIC_RELAXED);
 	if (root != NULL)
@@ -115,7 +115,7 @@ drop_root(struct tree_session *session, const struct step *step)
 
 	if (!lock_root(tree, step))
 		return;
-	set_root(tree, (struct inner *)(uintptr_t)inner_children(&tree->shape, step->node)[0]);
+	set_root(tree, (struct inner *)(uintptr_t)inner_child(&tree->shape, step->node, 0));
 	retire_inner(session, step->node, step->version);
 }
 
@@ -125,7 +125,8 @@ merge_pair(struct tree_session *session, struct inner *parent, unsigned i, struc
 	struct inner *right, uint64_t right_version)
 {
 	const struct inner_shape *shape = &session->tree->shape;
-	struct separator between = {parent->words[i], inner_tail(parent->tails, i)};
+	struct separator between = {
+		inner_words(shape, parent)[i], inner_tail(parent->tails, i)};
 
 	if (!inner_append(shape, left, between, right))
 		return false;
@@ -151,8 +152,7 @@ merge_inner(struct tree_session *session, const struct step *step, int by)
 
 	if (at > count)
 		return false;
-	other = (struct inner *)(uintptr_t)__atomic_load_n(
-		&inner_children(shape, step->parent)[at], __ATOMIC_ACQUIRE);
+	other = (struct inner *)(uintptr_t)inner_child(shape, step->parent, at);
 	version = version_read(&other->version);
 	if (racy_load32(&other->count) + racy_load32(&step->node->count) + 2 >
 		shape->fanout * 3 / 4)
@@ -233,8 +233,7 @@ approach_once(struct tree_session *session, const struct key *key, prepare_fn pr
 	for (;;) {
 		int answer = prepare(session, &step);
 		unsigned i = child_for(&tree->shape, step.node, key, false);
-		uint64_t child = __atomic_load_n(
-			&inner_children(&tree->shape, step.node)[i], __ATOMIC_ACQUIRE);
+		uint64_t child = inner_child(&tree->shape, step.node, i);
 		struct inner *next;
 		uint64_t version;
 

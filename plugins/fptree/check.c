@@ -117,24 +117,25 @@ static void
 check_node(struct check *check, const struct inner *node, const struct key *low,
 	const struct key *high)
 {
-	const uint64_t *children = inner_children(&check->tree->shape, node);
+	const struct inner_shape *shape = &check->tree->shape;
+	const uint64_t *words = inner_words(shape, node);
 	struct key left = {0}, right = {0};
 	uint8_t room[2][8];
 
 	check->nodes++;
 	if ((node->version & (VERSION_LOCKED | VERSION_OBSOLETE)) != 0)
 		broken(check, "an inner node is locked or obsolete");
-	if (node->count >= check->tree->shape.fanout)
+	if (node->count >= shape->fanout)
 		broken(check, "an inner node has %u separators", node->count);
-	for (unsigned i = node->count; i < check->tree->shape.children_at; i++)
-		if (node->words[i] != UINT64_MAX)
-			broken(check, "a word that is not used is not all ones");
+	for (unsigned i = 0; i < shape->room; i++)
+		if (node->scaled[i] !=
+			(i < node->count ? inner_scale(node, words[i]) : SCALED_UNUSED))
+			broken(check, "scaled word %u of %u is wrong", i, node->count);
 	for (unsigned i = 0; i <= node->count && !check->is_broken; i++) {
 		const struct key *from = i == 0 ? low : &left, *to = high;
 
 		if (i < node->count) {
-			struct separator separator = {
-				node->words[i], inner_tail(node->tails, i)};
+			struct separator separator = {words[i], inner_tail(node->tails, i)};
 
 			right = key_of_separator(&separator, room[i % 2]);
 			to = &right;
@@ -142,10 +143,11 @@ check_node(struct check *check, const struct inner *node, const struct key *low,
 				broken(check, "separators are out of order");
 		}
 		if (node->level == 0)
-			check_leaf(check, children[i], from, to);
+			check_leaf(check, inner_child(shape, node, i), from, to);
 		else
-			check_node(
-				check, (const struct inner *)(uintptr_t)children[i], from, to);
+			check_node(check,
+				(const struct inner *)(uintptr_t)inner_child(shape, node, i),
+				from, to);
 		left = right;
 	}
 }

@@ -9,6 +9,25 @@
 
 #include <stdlib.h>
 
+/* The separators of a node, scaled, are in a range of this many bits. The rest is for more. */
+enum { SCALED_BITS = 15 };
+
+unsigned
+inner_words_up_to(const uint64_t *words, unsigned count, uint64_t word)
+{
+	unsigned lo = 0, hi = count;
+
+	while (lo < hi) {
+		unsigned middle = lo + (hi - lo) / 2;
+
+		if (racy_load64(&words[middle]) <= word)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo;
+}
+
 unsigned
 inner_find_among(
 	struct tail **tails, const struct key *key, unsigned lo, unsigned hi, bool or_equal)
@@ -28,16 +47,14 @@ inner_find_among(
 bool
 inner_store_open(struct inner_store *store, const struct inner_shape *shape)
 {
-	size_t size = sizeof(struct inner) +
-		(shape->children_at + shape->fanout) * sizeof(uint64_t);
-
 	*store = (struct inner_store){
-		.slab = slab_new(&(struct slab_options){.is_malloc = false})};
+		.slab = slab_new(&(struct slab_options){.is_malloc = false}),
+		.room = shape->room,
+	};
 	if (store->slab == NULL)
 		return false;
 	slab_cache_open(&store->cache, store->slab);
 	pthread_mutex_init(&store->lock, NULL);
-	store->node_bytes = (size + 63) / 64 * 64; /* the slab then aligns them */
 	return true;
 }
 
@@ -51,18 +68,29 @@ inner_store_close(struct inner_store *store)
 	pthread_mutex_destroy(&store->lock);
 }
 
+/* A multiple of 64, so the slab aligns the node. */
+static size_t
+node_bytes(const struct inner_store *store, uint32_t level)
+{
+	return sizeof(struct inner) +
+		store->room * (sizeof(uint16_t) + inner_child_bytes(level) + sizeof(uint64_t));
+}
+
 struct inner *
 inner_new(struct inner_store *store, uint32_t level)
 {
+	size_t bytes = node_bytes(store, level);
+
 	pthread_mutex_lock(&store->lock);
-	struct inner *node = slab_alloc(&store->cache, store->node_bytes);
+	struct inner *node = slab_alloc(&store->cache, bytes);
 	pthread_mutex_unlock(&store->lock);
 
 	if (node == NULL)
 		return NULL;
-	memset(node, 0xff, store->node_bytes);
+	memset(node, 0xff, bytes); /* SCALED_UNUSED */
 	memset(node, 0, sizeof(*node));
 	node->level = level;
+	node->guard = SCALED_UNUSED;
 	node->store = store;
 	return node;
 }
@@ -76,7 +104,7 @@ inner_delete(struct inner *node)
 
 	free(node->tails);
 	pthread_mutex_lock(&store->lock);
-	slab_free(&store->cache, node, store->node_bytes);
+	slab_free(&store->cache, node, node_bytes(store, node->level));
 	pthread_mutex_unlock(&store->lock);
 }
 
@@ -117,41 +145,78 @@ set_tail(struct inner *node, unsigned i, struct tail *tail)
 }
 
 void
+inner_set_child(const struct inner_shape *shape, struct inner *node, unsigned i, uint64_t child)
+{
+	uintptr_t children = (uintptr_t)inner_children(shape->room, node);
+
+	if (node->level == 0)
+		__atomic_store_n((uint32_t *)children + i, (uint32_t)child, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n((uint64_t *)children + i, child, __ATOMIC_RELEASE);
+}
+
+/*
+ * Scale all separators anew: the least to 1, so that keys below it are scaled to less, and
+ * the greatest to 2^SCALED_BITS at most.
+ */
+static void
+set_scale(const struct inner_shape *shape, struct inner *node)
+{
+	const uint64_t *words = inner_words(shape, node);
+	uint64_t range = words[node->count - 1] - words[0], unit;
+	unsigned shift = range >> SCALED_BITS == 0
+		? 0
+		: 64 - SCALED_BITS - (unsigned)__builtin_clzll(range);
+
+	unit = 1ull << shift;
+	racy_store64(&node->base, words[0] > unit ? words[0] - unit : 0);
+	racy_store32(&node->shift, shift);
+	for (unsigned i = 0; i < node->count; i++)
+		racy_store16(&node->scaled[i], inner_scale(node, words[i]));
+}
+
+void
 inner_add(const struct inner_shape *shape, struct inner *node, unsigned i,
 	struct separator separator, uint64_t child)
 {
-	uint64_t *children = inner_children(shape, node);
+	uint64_t *words = inner_words(shape, node);
+	uint16_t scaled = inner_scale(node, separator.word);
 
 	for (unsigned j = node->count; j > i; j--) {
-		racy_store64(&node->words[j], node->words[j - 1]);
+		racy_store16(&node->scaled[j], node->scaled[j - 1]);
+		racy_store64(&words[j], words[j - 1]);
 		set_tail(node, j, inner_tail(node->tails, j - 1));
-		racy_store64(&children[j + 1], children[j]);
+		inner_set_child(shape, node, j + 1, inner_child(shape, node, j));
 	}
-	racy_store64(&node->words[i], separator.word);
+	racy_store16(&node->scaled[i], scaled);
+	racy_store64(&words[i], separator.word);
 	set_tail(node, i, separator.tail);
-	__atomic_store_n(&children[i + 1], child, __ATOMIC_RELEASE);
+	inner_set_child(shape, node, i + 1, child);
 	__atomic_store_n(&node->count, node->count + 1, __ATOMIC_RELEASE);
+	if (node->count == 1 || scaled == 0 || scaled == SCALED_MAX)
+		set_scale(shape, node);
 }
 
 void
 inner_remove(const struct inner_shape *shape, struct inner *node, unsigned i)
 {
-	uint64_t *children = inner_children(shape, node);
+	uint64_t *words = inner_words(shape, node);
 
 	racy_store32(&node->count, node->count - 1);
 	for (unsigned j = i; j < node->count; j++) {
-		racy_store64(&node->words[j], node->words[j + 1]);
+		racy_store16(&node->scaled[j], node->scaled[j + 1]);
+		racy_store64(&words[j], words[j + 1]);
 		set_tail(node, j, inner_tail(node->tails, j + 1));
-		racy_store64(&children[j + 1], children[j + 2]);
+		inner_set_child(shape, node, j + 1, inner_child(shape, node, j + 2));
 	}
-	racy_store64(&node->words[node->count], UINT64_MAX);
+	racy_store16(&node->scaled[node->count], SCALED_UNUSED);
 	set_tail(node, node->count, NULL);
 }
 
 static struct separator
-separator_at(const struct inner *node, unsigned i)
+separator_at(const struct inner_shape *shape, const struct inner *node, unsigned i)
 {
-	return (struct separator){node->words[i], inner_tail(node->tails, i)};
+	return (struct separator){inner_words(shape, node)[i], inner_tail(node->tails, i)};
 }
 
 bool
@@ -159,19 +224,20 @@ inner_split(const struct inner_shape *shape, struct inner *node, struct inner *t
 	struct separator *middle)
 {
 	unsigned at = node->count / 2;
-	const uint64_t *children = inner_children(shape, node);
 
 	if (node->tails != NULL && !inner_reserve_tails(shape, to))
 		return false;
-	*middle = separator_at(node, at);
-	inner_children(shape, to)[0] = children[at + 1];
+	*middle = separator_at(shape, node, at);
+	inner_set_child(shape, to, 0, inner_child(shape, node, at + 1));
 	for (unsigned i = at + 1; i < node->count; i++)
-		inner_add(shape, to, i - at - 1, separator_at(node, i), children[i + 1]);
+		inner_add(shape, to, i - at - 1, separator_at(shape, node, i),
+			inner_child(shape, node, i + 1));
 	for (unsigned i = at; i < node->count; i++) {
 		set_tail(node, i, NULL);
-		racy_store64(&node->words[i], UINT64_MAX);
+		racy_store16(&node->scaled[i], SCALED_UNUSED);
 	}
 	racy_store32(&node->count, at);
+	set_scale(shape, node);
 	return true;
 }
 
@@ -179,13 +245,12 @@ bool
 inner_append(const struct inner_shape *shape, struct inner *node, struct separator separator,
 	const struct inner *from)
 {
-	const uint64_t *children = inner_children(shape, from);
-
 	if ((from->tails != NULL || separator.tail != NULL) &&
 		!inner_reserve_tails(shape, node))
 		return false;
-	inner_add(shape, node, node->count, separator, children[0]);
+	inner_add(shape, node, node->count, separator, inner_child(shape, from, 0));
 	for (unsigned i = 0; i < from->count; i++)
-		inner_add(shape, node, node->count, separator_at(from, i), children[i + 1]);
+		inner_add(shape, node, node->count, separator_at(shape, from, i),
+			inner_child(shape, from, i + 1));
 	return true;
 }

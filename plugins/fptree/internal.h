@@ -117,25 +117,27 @@ count_one(uint64_t *counter)
 static inline char *
 leaf_bytes(const struct tree *tree, uint64_t child)
 {
-	return tree->base + (child & 0xffffffff) * PM_LINE;
-}
-
-static inline struct leaf *
-leaf_line(const struct tree *tree, uint64_t child)
-{
-	return &tree->leaves[child >> 32];
+	return tree->base + child * PM_LINE;
 }
 
 /**
- * The child word of the leaf at that offset. The leaf's number is its index in a pool that
- * holds only leaves. Leaves do not overlap, so each number is unique.
+ * The leaf's line in memory. Its index is that of the leaf in a pool that holds only leaves.
+ * Leaves do not overlap, so each index is unique. Both halves of a leaf are known before
+ * either is read, so their cache misses overlap.
  */
-static inline uint64_t
-child_at(const struct tree *tree, uint64_t offset)
+static inline struct leaf *
+leaf_line(const struct tree *tree, uint64_t child)
 {
-	uint64_t line = offset / PM_LINE;
+	__extension__ typedef unsigned __int128 product;
 
-	return child_of(line / tree->layout.leaf_lines, line);
+	return &tree->leaves[(uint64_t)((product)child * tree->layout.leaf_share >> 64)];
+}
+
+/** The child that is the leaf at that offset. */
+static inline uint64_t
+child_at(uint64_t offset)
+{
+	return offset / PM_LINE;
 }
 
 /** The end of a descent. */

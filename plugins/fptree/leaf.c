@@ -27,6 +27,7 @@ layout_set(struct layout *layout, const struct pool_layout *pool)
 	layout->origin = is_words ? 0 : PM_LINE - (int64_t)layout->slot_bytes;
 	layout->leaf_lines = (bytes + PM_LINE - 1) / PM_LINE;
 	layout->leaf_bytes = layout->leaf_lines * PM_LINE;
+	layout->leaf_share = UINT64_MAX / layout->leaf_lines + 1; /* leaf_lines >= 2 */
 	layout->places = is_words ? layout->leaf_lines : layout->slots;
 	layout->usable = ((1ull << layout->slots) - 1) << 1;
 	layout->inline_room = lines == 0 ? layout->slot_bytes - CELL_HEADER

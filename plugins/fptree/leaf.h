@@ -60,8 +60,10 @@ struct layout {
 	uint32_t slots; /* numbered 1 to slots */
 	uint32_t slot_bytes;
 	uint32_t leaf_bytes, leaf_lines;
-	int64_t origin;       /* slot s is at origin + s * slot_bytes */
-	uint32_t places;      /* number of homes: lines, or slots */
+	uint64_t
+		leaf_share; /* 2^64 / leaf_lines, rounded up: divides a 32-bit number exactly */
+	int64_t origin;     /* slot s is at origin + s * slot_bytes */
+	uint32_t places;    /* number of homes: lines, or slots */
 	uint32_t inline_room; /* LEAF_CELLS: bytes of key and value that a slot holds */
 	uint32_t key_size, value_size; /* LEAF_WORDS: sizes of inline records */
 	uint64_t usable;               /* a bit for each slot */

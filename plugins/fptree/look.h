@@ -5,16 +5,17 @@
 #include "descend.h"
 
 /*
- * Prefetch all lines that this operation most likely needs. The empty asm statement keeps the
- * prefetches. gcc 12 removes calls of a function that only prefetches, because it has no
- * effect.
+ * Prefetch all lines that this operation most likely needs. Returns near_slots(). The
+ * empty asm statement keeps the prefetches. gcc 12 removes calls of a function that only
+ * prefetches, because it has no effect.
  */
-HOT_INLINE void
+HOT_INLINE uint64_t
 prefetch_leaf(const struct tree *tree, const struct place *place, const struct key *key,
 	bool is_write)
 {
 	const char *bytes = leaf_bytes(tree, place->child);
 	const struct layout *layout = &tree->layout;
+	uint64_t near = near_slots(layout, key->hash);
 
 	if (is_write) /* else the lock has to ask the other CPUs again */
 		__builtin_prefetch(leaf_line(tree, place->child), 1);
@@ -32,6 +33,7 @@ prefetch_leaf(const struct tree *tree, const struct place *place, const struct k
 			__builtin_prefetch(bytes + PM_LINE);
 	}
 	__asm__ volatile("");
+	return near;
 }
 
 /* --- search --- */
@@ -85,12 +87,11 @@ lend_blob(const struct tree *tree, uint64_t offset, struct nb_slice *value)
  * search reads was in a slot when the slot was read, so it stays for this epoch.
  */
 HOT_INLINE int
-look_words(struct tree_session *session, const char *bytes, uint64_t match,
+look_words(struct tree_session *session, const char *bytes, uint64_t match, uint64_t near,
 	const struct key *key, struct nb_slice *value)
 {
 	const struct tree *tree = session->tree;
 	uint64_t plain = word_plain(&tree->layout, key);
-	uint64_t near = near_slots(&tree->layout, key->hash);
 
 	while (match != 0) {
 		const uint64_t *slot = slot_at(&tree->layout, bytes, take_slot(&match, near));
@@ -110,11 +111,10 @@ look_words(struct tree_session *session, const char *bytes, uint64_t match,
 }
 
 HOT_INLINE int
-look_cells(struct tree_session *session, const char *bytes, uint64_t match,
+look_cells(struct tree_session *session, const char *bytes, uint64_t match, uint64_t near,
 	const struct key *key, struct nb_slice *value)
 {
 	const struct tree *tree = session->tree;
-	uint64_t near = near_slots(&tree->layout, key->hash);
 
 	while (match != 0) {
 		const uint64_t *slot = slot_at(&tree->layout, bytes, take_slot(&match, near));
@@ -135,12 +135,12 @@ look_cells(struct tree_session *session, const char *bytes, uint64_t match,
 }
 
 /*
- * Search the leaf at `place`. 1: *value lends the value; 0: the leaf does not have the key;
+ * Search the leaf at `place`, the slots in `near` first. 1: *value lends the value; 0: the leaf does not have the key;
  * -1: the search met a writer.
  */
 HOT_INLINE int
-look_at(struct tree_session *session, const struct place *place, const struct key *key,
-	struct nb_slice *value)
+look_at(struct tree_session *session, const struct place *place, uint64_t near,
+	const struct key *key, struct nb_slice *value)
 {
 	const struct tree *tree = session->tree;
 	const struct leaf *leaf = leaf_line(tree, place->child);
@@ -152,8 +152,8 @@ look_at(struct tree_session *session, const struct place *place, const struct ke
 		return -1;
 	match = fingerprint_match(leaf, fingerprint_of(key->hash)) & tree->layout.usable;
 	found = tree->layout.format == LEAF_WORDS
-		? look_words(session, bytes, match, key, value)
-		: look_cells(session, bytes, match, key, value);
+		? look_words(session, bytes, match, near, key, value)
+		: look_cells(session, bytes, match, near, key, value);
 	return version_holds(&leaf->version, version) ? found : -1;
 }
 

@@ -350,7 +350,7 @@ look_at_chain(struct recovery *recovery)
 	for (size_t i = recovery->count; i-- > 0;) {
 		struct summary *leaf = &recovery->leaves[i];
 		char *bytes = tree->base + leaf->offset;
-		struct leaf *line = leaf_line(tree, child_at(tree, leaf->offset));
+		struct leaf *line = leaf_line(tree, child_at(leaf->offset));
 		int answer;
 
 		prefetch_ahead(recovery, i);
@@ -416,13 +416,11 @@ level_free(struct level *level)
 static bool
 separate_leaves(struct recovery *recovery, struct level *level)
 {
-	struct tree *tree = recovery->tree;
-
 	for (size_t i = 0; i < level->count; i++) {
 		const struct summary *leaf = &recovery->leaves[i], *before = leaf - 1;
 		struct record *right = &recovery->records[0];
 
-		level->children[i] = child_at(tree, leaf->offset);
+		level->children[i] = child_at(leaf->offset);
 		if (i == 0)
 			continue;
 		level->separators[i] = (struct separator){leaf->least, NULL};
@@ -463,7 +461,7 @@ build_level(struct tree *tree, const struct level *below, uint32_t height, struc
 			return false;
 		above->children[i] = (uint64_t)(uintptr_t)node;
 		above->separators[i] = below->separators[at];
-		inner_children(&tree->shape, node)[0] = below->children[at];
+		inner_set_child(&tree->shape, node, 0, below->children[at]);
 		for (size_t j = 1; j < count; j++) {
 			if (below->separators[at + j].tail != NULL &&
 				!inner_reserve_tails(&tree->shape, node))

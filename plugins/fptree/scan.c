@@ -39,6 +39,7 @@ approach_once(struct tree_session *session, const struct key *key, struct place 
 	for (;;) {
 		unsigned count = racy_load32(&node->count), i;
 		struct tail **tails = inner_tails(node);
+		const uint64_t *words = inner_words(&tree->shape, node);
 		struct inner *next;
 		uint64_t child, next_version;
 
@@ -47,16 +48,15 @@ approach_once(struct tree_session *session, const struct key *key, struct place 
 				scan->is_backward && !scan->is_bound_in);
 		else
 			i = scan->is_backward ? count : 0;
-		child = __atomic_load_n(
-			&inner_children(&tree->shape, node)[i], __ATOMIC_ACQUIRE);
+		child = inner_child(&tree->shape, node, i);
 		if (i > 0) {
 			fences->low = (struct separator){
-				racy_load64(&node->words[i - 1]), inner_tail(tails, i - 1)};
+				racy_load64(&words[i - 1]), inner_tail(tails, i - 1)};
 			fences->has_low = true;
 		}
 		if (i < count) {
 			fences->high = (struct separator){
-				racy_load64(&node->words[i]), inner_tail(tails, i)};
+				racy_load64(&words[i]), inner_tail(tails, i)};
 			fences->has_high = true;
 		}
 		if (!version_holds(&node->version, version))

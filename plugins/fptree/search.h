@@ -3,22 +3,16 @@
 #define FPTREE_SEARCH_H
 /**
  * The two searches that take most instructions of an operation: for one byte among 56, and
- * for a word among the sorted words of an inner node. Both read data that other threads may
- * be changing.
+ * for a scaled word among those of an inner node. Both read data that other threads may be
+ * changing.
  *
  * On x86-64, the files that include this are compiled twice, with AVX-512 and without. At its
- * opening, the tree selects the version for the processor. With AVX-512, a search compares
- * all words of a node, eight at a time, also those that the node does not use. So it has no
- * branch that could be mispredicted. It joins the masks before it counts: the fewer
- * instructions a search has, the more of the next operation overlaps with this one. Without
- * AVX-512, a search compares the last word of each line, then all words of one line, also
- * without a branch.
- *
- * A binary search would need fewer comparisons. But each of its loads waits for the one
- * before, so a node that the cache has lost is fetched line after line.
+ * opening, the tree selects the version for the processor. Both compare all scaled words of a
+ * node, also those that it does not use. So they have no branch that could be mispredicted,
+ * and no load that waits for another one, as in a binary search.
  */
+#include "inner.h"
 #include "leaf.h"
-#include "version.h"
 
 #if defined(__AVX512BW__) && !defined(RACY_TSAN)
 #include <immintrin.h>
@@ -58,103 +52,95 @@ fingerprint_match(const struct leaf *leaf, uint8_t fingerprint)
 
 #define HOT_INLINE static inline __attribute__((always_inline))
 
-enum { WORDS_OF_LINE = PM_LINE / 8 };
-
 enum { USUAL_ROOM = 64 }; /* lets the compiler unroll the loops */
 
-#ifdef FPTREE_AVX512
-/* A bit for each of eight words, or 16, that is at most its element of `wanted`. */
-HOT_INLINE __mmask8
-up_to_8(const uint64_t *words, __m512i wanted)
+#if defined(FPTREE_AVX512)
+/* A bit for each of 32 scaled words that is at most its element of `wanted`. */
+HOT_INLINE __mmask32
+up_to_32(const uint16_t *scaled, __m512i wanted)
 {
-	return _mm512_cmpge_epu64_mask(wanted, _mm512_load_si512((const void *)words));
-}
-
-HOT_INLINE __mmask16
-up_to_16(const uint64_t *words, __m512i wanted)
-{
-	return _mm512_kunpackb(up_to_8(&words[8], wanted), up_to_8(words, wanted));
+	return _mm512_cmpge_epu16_mask(wanted, _mm512_load_si512((const void *)scaled));
 }
 
 HOT_INLINE unsigned
-count_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
+count_up_to(const uint16_t *scaled, unsigned room, uint16_t word)
 {
-	__m512i wanted = _mm512_set1_epi64((long long)word);
-	unsigned below = 0;
+	__m512i wanted = _mm512_set1_epi16((short)word);
+	unsigned count = 0;
 
-	if (room == USUAL_ROOM) {
-		__mmask32 low = _mm512_kunpackw(
-			up_to_16(&words[16], wanted), up_to_16(words, wanted));
-		__mmask32 high = _mm512_kunpackw(
-			up_to_16(&words[48], wanted), up_to_16(&words[32], wanted));
+	if (room == USUAL_ROOM)
+		return (unsigned)__builtin_popcountll(_mm512_kunpackd(
+			up_to_32(&scaled[32], wanted), up_to_32(scaled, wanted)));
+	for (unsigned i = 0; i < room; i += 32)
+		count += (unsigned)__builtin_popcount(up_to_32(&scaled[i], wanted));
+	return count;
+}
+#elif defined(FPTREE_SSE2)
+/* A saturating difference is 0 if the scaled word is at most the wanted one. */
+HOT_INLINE unsigned
+count_up_to(const uint16_t *scaled, unsigned room, uint16_t word)
+{
+	const __m128i zero = _mm_setzero_si128(), wanted = _mm_set1_epi16((short)word);
+	__m128i count = zero;
 
-		below = (unsigned)__builtin_popcountll(_mm512_kunpackd(high, low));
-	} else {
-		for (unsigned i = 0; i < room; i += WORDS_OF_LINE)
-			below += (unsigned)__builtin_popcount(up_to_8(&words[i], wanted));
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < room; i += 8) {
+		__m128i words = _mm_load_si128((const void *)&scaled[i]);
+
+		count = _mm_sub_epi16(
+			count, _mm_cmpeq_epi16(_mm_subs_epu16(words, wanted), zero));
 	}
-	return below < count ? below : count;
+	count = _mm_sad_epu8(count, zero);
+	return (unsigned)(_mm_cvtsi128_si32(count) + _mm_extract_epi16(count, 4));
 }
 #else
-/*
- * *at += 1 if a <= b, without a branch. The empty asm keeps gcc from vectorizing, which is
- * slower.
- */
-HOT_INLINE void
-count_if_up_to(size_t *at, uint64_t a, uint64_t b)
-{
-	*at += a <= b;
-	__asm__("" : "+r"(*at));
-}
-
+/* A binary search without a branch that could be mispredicted. */
 HOT_INLINE unsigned
-count_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
+count_up_to(const uint16_t *scaled, unsigned room, uint16_t word)
 {
-	size_t at = 0, in_line = 0;
+	const uint16_t *at = scaled;
 
-#pragma GCC unroll 8
-	for (size_t i = WORDS_OF_LINE - 1; i < room - 1; i += WORDS_OF_LINE)
-		count_if_up_to(&at, racy_load64(&words[i]), word);
-	at *= WORDS_OF_LINE;
-	words += at;
-#pragma GCC unroll 8
-	for (size_t i = 0; i < WORDS_OF_LINE; i++)
-		count_if_up_to(&in_line, racy_load64(&words[i]), word);
-	at += in_line;
-	return at < count ? (unsigned)at : count;
+	while (room > 1) {
+		unsigned half = room / 2;
+
+		at += racy_load16(&at[half - 1]) <= word ? half : 0;
+		room -= half;
+	}
+	return (unsigned)(at - scaled) + (racy_load16(at) <= word);
 }
 #endif
 
 static __attribute__((noinline)) unsigned
-count_up_to_any(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
+count_up_to_any(const uint16_t *scaled, unsigned room, uint16_t word)
 {
-	return count_up_to(words, room, count, word);
+	return count_up_to(scaled, room, word);
 }
 
 /**
- * The number of the `count` ascending words that are at most `word`. The array has room for
- * `room` words, a multiple of 8, more than `count`. Unused words are UINT64_MAX.
+ * The number of the ascending scaled words that are at most `word`, which is less than
+ * SCALED_UNUSED. `room` is a multiple of INNER_UNIT.
  */
 HOT_INLINE unsigned
-words_up_to(const uint64_t *words, unsigned room, unsigned count, uint64_t word)
+scaled_up_to(const uint16_t *scaled, unsigned room, uint16_t word)
 {
 	if (__builtin_expect(room == USUAL_ROOM, 1))
-		return count_up_to(words, USUAL_ROOM, count, word);
-	return count_up_to_any(words, room, count, word);
+		return count_up_to(scaled, USUAL_ROOM, word);
+	return count_up_to_any(scaled, room, word);
 }
 
 /**
- * Prefetch all `room` children of a node. A search compares all words of a node but reads one
- * child. So the lines of words stay in the cache of level 2, while that would lose most lines
- * of children between two uses of each.
+ * Prefetch all `room` children of a node of level 0. A search reads only one. But if it
+ * requests only that, a cache of level 2 loses most of these lines between two uses.
  */
 HOT_INLINE void
-prefetch_children(const uint64_t *children, unsigned room)
+prefetch_children(const uint32_t *children, unsigned room)
 {
+	enum { CHILDREN_OF_LINE = PM_LINE / sizeof(*children) };
+
 	if (room != USUAL_ROOM)
 		return;
-#pragma GCC unroll 8
-	for (unsigned i = 0; i < USUAL_ROOM; i += WORDS_OF_LINE)
+#pragma GCC unroll 4
+	for (unsigned i = 0; i < USUAL_ROOM; i += CHILDREN_OF_LINE)
 		__builtin_prefetch(&children[i]);
 	__asm__ volatile(""); /* see prefetch_leaf() */
 }

@@ -317,7 +317,7 @@ split_leaf(struct tree_session *session, const struct key *key, const struct app
 	clear_slots(session, bytes, share.moved);
 	pm_fence(&session->pm);
 
-	child = child_at(tree, offset);
+	child = child_at(offset);
 	line = leaf_line(tree, child);
 	version = begin_line(line);
 	move_fingerprints(leaf_line(tree, place->child), line, layout, share.moved, &homes);
@@ -442,8 +442,8 @@ merge_pair_of_leaves(
 	struct tree_session *session, struct inner *parent, unsigned i, const struct pair *pair)
 {
 	struct tree *tree = session->tree;
-	const uint64_t *children = inner_children(&tree->shape, parent);
-	char *left = leaf_bytes(tree, children[i]), *right = leaf_bytes(tree, children[i + 1]);
+	char *left = leaf_bytes(tree, inner_child(&tree->shape, parent, i));
+	char *right = leaf_bytes(tree, inner_child(&tree->shape, parent, i + 1));
 
 	copy_records(session, pair, right, left);
 	pm_fence(&session->pm);
@@ -464,10 +464,9 @@ static int
 try_merge(struct tree_session *session, struct inner *parent, unsigned i, bool *is_merged)
 {
 	const struct tree *tree = session->tree;
-	const uint64_t *children = inner_children(&tree->shape, parent);
 	struct pair pair = {
-		.left = leaf_line(tree, children[i]),
-		.right = leaf_line(tree, children[i + 1]),
+		.left = leaf_line(tree, inner_child(&tree->shape, parent, i)),
+		.right = leaf_line(tree, inner_child(&tree->shape, parent, i + 1)),
 	};
 	unsigned records;
 

@@ -251,8 +251,7 @@ free_inner(const struct tree *tree, struct inner *node)
 	if (node == NULL)
 		return;
 	for (unsigned i = 0; node->level > 0 && i <= node->count; i++)
-		free_inner(
-			tree, (struct inner *)(uintptr_t)inner_children(&tree->shape, node)[i]);
+		free_inner(tree, (struct inner *)(uintptr_t)inner_child(&tree->shape, node, i));
 	for (unsigned i = 0; i < node->count; i++)
 		free(inner_tail(node->tails, i));
 	inner_delete(node);
@@ -307,7 +306,7 @@ tree_open(struct tree **out, struct pool *pool, const struct tree_args *args)
 		.inflight_bytes = args->inflight_bytes,
 	};
 	tree->shape.fanout = args->fanout != 0 ? args->fanout : FANOUT_DEFAULT;
-	tree->shape.children_at = (tree->shape.fanout + 7) / 8 * 8;
+	tree->shape.room = (tree->shape.fanout + INNER_UNIT - 1) / INNER_UNIT * INNER_UNIT;
 	if (is_new) {
 		struct pool_layout layout = layout_for(args);
 

@@ -2,7 +2,7 @@
 /*
  * get, put, insert, add and delete: the hot path. Compiled twice on x86-64, see search.h.
  *
- * Cost. A lookup has two cache misses in a row: for the last inner node and for the leaf. The
+ * Cost. A lookup waits for its leaf, and in a large tree for the last inner node before. The
  * lines of each are requested together. For the leaf these are its line of fingerprints and
  * two lines of records, which the key's hash chooses. An insert takes the emptier of the two.
  * So a record is nearly always in a line that is known before the fingerprints arrive. With
@@ -45,11 +45,12 @@ get_once(struct tree_session *session, struct nb_slice slice, struct nb_slice *v
 {
 	struct key key = key_of(slice.data, slice.size);
 	struct place place;
+	uint64_t near;
 
 	if (!descend_once(session->tree, &key, &place, false))
 		return -1;
-	prefetch_leaf(session->tree, &place, &key, false);
-	return look_at(session, &place, &key, value);
+	near = prefetch_leaf(session->tree, &place, &key, false);
+	return look_at(session, &place, near, &key, value);
 }
 
 static __attribute__((noinline)) int
@@ -84,10 +85,10 @@ get(struct tree_session *session, struct nb_slice slice, struct nb_slice *value)
  * session has room for only one. Returns 1, 0 or -1, like look_at().
  */
 static inline int
-get_at(struct tree_session *session, const struct place *place, const struct key *key,
-	struct nb_slice *value, uint8_t *inlined)
+get_at(struct tree_session *session, const struct place *place, uint64_t near,
+	const struct key *key, struct nb_slice *value, uint8_t *inlined)
 {
-	int found = look_at(session, place, key, value);
+	int found = look_at(session, place, near, key, value);
 
 	if (found > 0 &&
 		(value->data == &session->value_word || value->data == session->value)) {
@@ -116,18 +117,19 @@ multi_get(struct tree_session *session, const struct nb_slice *keys, size_t coun
 		size_t group = count - at < GROUP ? count - at : GROUP;
 		struct place places[GROUP];
 		struct key wanted[GROUP];
+		uint64_t near[GROUP];
 
 		for (size_t i = 0; i < group; i++) {
 			wanted[i] = key_of(keys[at + i].data, keys[at + i].size);
 			descend(session, &wanted[i], &places[i]);
-			prefetch_leaf(tree, &places[i], &wanted[i], false);
+			near[i] = prefetch_leaf(tree, &places[i], &wanted[i], false);
 		}
 		for (size_t i = 0; i < group; i++) {
 			uint8_t *to = inlined + (at + i) * room;
 			int found;
 
-			while ((found = get_at(session, &places[i], &wanted[i], &values[at + i],
-					to)) < 0) {
+			while ((found = get_at(session, &places[i], near[i], &wanted[i],
+					&values[at + i], to)) < 0) {
 				count_one(&session->counts.restarts);
 				descend(session, &wanted[i], &places[i]);
 			}
@@ -154,8 +156,8 @@ struct locked {
 
 /* Search the slots. The result holds only if the leaf's version does. */
 HOT_INLINE void
-look_for_slots(
-	const struct tree *tree, struct locked *locked, const struct key *key, bool is_for_new)
+look_for_slots(const struct tree *tree, struct locked *locked, const struct key *key,
+	uint64_t near, bool is_for_new)
 {
 	const struct layout *layout = &tree->layout;
 	uint64_t match = fingerprint_match(locked->leaf, fingerprint_of(key->hash));
@@ -164,7 +166,7 @@ look_for_slots(
 	locked->slot = 0;
 	match &= layout->usable;
 	while (match != 0) {
-		unsigned i = take_slot(&match, near_slots(layout, key->hash));
+		unsigned i = take_slot(&match, near);
 		const uint64_t *slot = slot_at(layout, locked->bytes, i);
 		uint64_t first = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
@@ -195,17 +197,18 @@ lock_leaf(struct tree_session *session, const struct key *key, bool is_for_new,
 {
 	const struct tree *tree = session->tree;
 	struct place place;
+	uint64_t near;
 	unsigned wanted;
 
 	if (!descend_once(tree, key, &place, false))
 		return false;
-	prefetch_leaf(tree, &place, key, true);
+	near = prefetch_leaf(tree, &place, key, true);
 	locked->leaf = leaf_line(tree, place.child);
 	locked->bytes = leaf_bytes(tree, place.child);
 	locked->version = version_read(&locked->leaf->version);
 	if (!version_holds(&place.parent->version, place.parent_version))
 		return false;
-	look_for_slots(tree, locked, key, is_for_new);
+	look_for_slots(tree, locked, key, near, is_for_new);
 	wanted = locked->slot != 0 ? locked->slot : locked->free;
 	__builtin_prefetch(slot_at(&tree->layout, locked->bytes, wanted), 1);
 	/* A move of the key to another leaf also changes this leaf's version. */
@@ -454,9 +457,9 @@ sum_up(struct tree_session *session, const struct locked *locked, const struct k
 	struct nb_slice old = {0};
 
 	if (session->tree->layout.format == LEAF_WORDS)
-		look_words(session, locked->bytes, slot, key, &old);
+		look_words(session, locked->bytes, slot, slot, key, &old);
 	else
-		look_cells(session, locked->bytes, slot, key, &old);
+		look_cells(session, locked->bytes, slot, slot, key, &old);
 	if (old.size != sizeof(*sum)) {
 		session->tree->host->fail(NB_FAIL,
 			"merge: the value has %zu bytes; an addition needs 8", old.size);
