@@ -165,7 +165,6 @@ nb_results_note_id(const struct nb_results *results, size_t run, size_t index);
 /** A kind of note. */
 struct nb_note_kind {
 	const char *id;
-	int is_fact;      /* 1: describes the setup of the run; 0: a problem of the run */
 	int is_serious;   /* it changes the meaning of the numbers */
 	const char *what; /* one line */
 	const char *how;  /* meaning and remedy; NULL: `what` is complete */
