@@ -29,10 +29,6 @@ enum { NB_TRACE_AUTO, NB_TRACE_LIST(NB_TRACE_ID, NB_TRACE_ID) NB_TRACE_FORMATS }
 const char *
 nb_trace_format_name(uint32_t format);
 
-/** One line of description; NULL if it has none. */
-const char *
-nb_trace_format_help(uint32_t format);
-
 #define NB_TRACE_SKIP_BAD (1u << 0) /* count damaged lines and go on */
 #define NB_TRACE_KEY_LITTLE \
 	(1u << 1)                   /* ycsb-text, ycsb-log: the number's bytes little-endian */

@@ -15,10 +15,7 @@ enum {
 	TAO_KIND_TXN_READ, /* and one for each further class of sizes */
 };
 
-enum {
-	TAO_LANE_BITS = 10, /* bits that separate ids and versions of runs and groups */
-	TAO_INDEX_BITS = 38 /* bits of an operation's number in its group */
-};
+enum { TAO_INDEX_BITS = 38 /* bits of an operation's number in its group */ };
 
 /** The lane of a group and epoch: separates the numbers of its insertions from all others. */
 static inline uint64_t

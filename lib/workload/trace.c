@@ -27,7 +27,7 @@ enum {
 	LOOK_MAX = 1 << 20, /* bytes of the last attempt */
 };
 
-static const struct trace_format any_format = {.help = "found by looking at the file"};
+static const struct trace_format any_format = {0}; /* look at the file */
 
 static const struct {
 	const char *name;
@@ -42,12 +42,6 @@ const char *
 nb_trace_format_name(uint32_t format)
 {
 	return format < NB_TRACE_FORMATS ? formats[format].name : NULL;
-}
-
-const char *
-nb_trace_format_help(uint32_t format)
-{
-	return format < NB_TRACE_FORMATS ? formats[format].format->help : NULL;
 }
 
 const struct trace_format *

@@ -452,7 +452,6 @@ write_end(struct trace_writer *writer)
 }
 
 const struct trace_format trace_format_MININB = {
-	.help = "our own: compact, with checksums, sizes and times",
 	/* half of the magic, so a damaged trace of mininb is an error, not another format */
 	.magic = "\x89NBT",
 	.begin = begin,

@@ -317,7 +317,6 @@ add(struct trace_writer *writer, const struct trace_op *op)
 }
 
 const struct trace_format trace_format_CACHE_CSV = {
-	.help = "Twitter's and Meta's traces of caches",
 	.looks = looks,
 	.parse = parse,
 	.add = add,

@@ -131,7 +131,6 @@ struct trace_writer {
  * A format. Functions may be NULL, but parse or next must exist. Without `add` it is read-only.
  */
 struct trace_format {
-	const char *help;
 	const char *magic; /* the first bytes of a file */
 	/* Text: whether a line has this format. `is_whole`: the line is not truncated. */
 	bool (*looks)(struct trace_text line, bool is_whole);

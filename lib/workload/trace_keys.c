@@ -85,14 +85,12 @@ add_key(struct trace_writer *writer, const struct trace_op *op)
 }
 
 const struct trace_format trace_format_U64 = {
-	.help = "bare little-endian 64-bit keys, as FASTER reads them",
 	.begin = begin,
 	.next = next,
 	.add = add_number,
 };
 
 const struct trace_format trace_format_KEYS = {
-	.help = "bare keys of one size: keys.bin",
 	.begin = begin,
 	.next = next,
 	.add = add_key,

@@ -137,7 +137,6 @@ parse(struct trace_reader *reader, struct trace_text line, struct trace_op *op)
 }
 
 const struct trace_format trace_format_ROCKSDB = {
-	.help = "RocksDB's trace_analyzer, human-readable; read only",
 	.looks = looks,
 	.parse = parse,
 };

@@ -324,14 +324,12 @@ log_add(struct trace_writer *writer, const struct trace_op *op)
 }
 
 const struct trace_format trace_format_YCSB_TEXT = {
-	.help = "lines \"INSERT 6284781860667377211\", \"SCAN n m\"",
 	.looks = text_looks,
 	.parse = text_parse,
 	.add = text_add,
 };
 
 const struct trace_format trace_format_YCSB_LOG = {
-	.help = "the output of YCSB's binding 'basic'",
 	.looks = log_looks,
 	.parse = log_parse,
 	.add = log_add,
