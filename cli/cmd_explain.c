@@ -17,8 +17,8 @@ static void
 print_one(const struct nb_explanation *it)
 {
 	fprintf(nb_stdout(), "%s\n", it->name);
-	help_print_text(nb_stdout(), it->what, 4);
-	help_print_text(nb_stdout(), it->how, 4);
+	help_print_text(nb_stdout(), it->what);
+	help_print_text(nb_stdout(), it->how);
 	if (it->where != NULL)
 		fprintf(nb_stdout(), "    In: %s\n", it->where);
 }

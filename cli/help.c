@@ -73,10 +73,10 @@ print_wrapped(FILE *out, const char *text, int column)
 }
 
 void
-help_print_text(FILE *out, const char *text, int indent)
+help_print_text(FILE *out, const char *text)
 {
-	fprintf(out, "%*s", indent, "");
-	print_wrapped(out, text, indent);
+	int column = fprintf(out, "    ");
+	print_wrapped(out, text, column);
 }
 
 /** Prints "-k, --name=ARG" and `help` with choices and default, wrapped. */

@@ -18,9 +18,9 @@ help_print(uint64_t help, const struct cmd *action);
 void
 help_print_usage(FILE *out);
 
-/** Prints a text, wrapped; each line begins with `indent` spaces. */
+/** Prints a text, wrapped and indented. */
 void
-help_print_text(FILE *out, const char *text, int indent);
+help_print_text(FILE *out, const char *text);
 
 /** Prints a page of extra/man, "mininb.1.scd", with its tables, as input of scdoc. */
 void
