@@ -70,12 +70,12 @@ is_open_already(struct nb_db *db)
 }
 
 static int
-open_file(struct nb_db *db, const char *path, const char *name, int flags, int *fd)
+open_gate(struct nb_db *db, const char *path, int flags)
 {
 	char text[PATH_MAX];
-	snprintf(text, sizeof(text), "%s/%s", path, name);
-	*fd = open(text, flags | O_CLOEXEC, 0666);
-	if (*fd >= 0 || (errno == ENOENT && (flags & O_CREAT) == 0))
+	snprintf(text, sizeof(text), "%s/" GATE_FILE, path);
+	db->gate_fd = open(text, flags | O_CLOEXEC, 0666);
+	if (db->gate_fd >= 0 || (errno == ENOENT && (flags & O_CREAT) == 0))
 		return NB_OK;
 	int error = errno;
 	close_locks(db);
@@ -104,7 +104,7 @@ enter_alone(struct nb_db *db, const char *path)
 			path, strerror(error));
 		return NB_OK;
 	}
-	int rc = open_file(db, path, GATE_FILE, O_RDWR, &db->gate_fd);
+	int rc = open_gate(db, path, O_RDWR);
 	if (rc != NB_OK)
 		return rc;
 	if (db->gate_fd >= 0 && lock_byte(db->gate_fd, 0, F_WRLCK, false) != 0)
@@ -119,7 +119,7 @@ enter_alone(struct nb_db *db, const char *path)
 static int
 enter_shared(struct nb_db *db, const char *path)
 {
-	int rc = open_file(db, path, GATE_FILE, O_RDWR | O_CREAT, &db->gate_fd);
+	int rc = open_gate(db, path, O_RDWR | O_CREAT);
 	if (rc != NB_OK)
 		return rc;
 	if (lock_byte(db->gate_fd, getpid(), F_WRLCK, false) != 0 &&

@@ -273,15 +273,15 @@ scan_close(struct nb_session *session)
 
 /* --- operations on the whole database --- */
 
-/* Write an empty batch, which fails if background work has failed. */
+/* The outcome of a compaction. A write fails if background work has failed, even an empty one. */
 static int
-background_outcome(struct nb_db *db, const char *call)
+compaction_outcome(struct nb_db *db)
 {
 	leveldb_writebatch_t *nothing = leveldb_writebatch_create();
 	char *error = NULL;
 	leveldb_write(db->base, db->write_options, nothing, &error);
 	leveldb_writebatch_destroy(nothing);
-	return lsm_outcome(db->host, call, error);
+	return lsm_outcome(db->host, "leveldb_compact_range", error);
 }
 
 /*
@@ -322,7 +322,7 @@ static int
 compact(struct nb_db *db, const char *from, const char *to)
 {
 	leveldb_compact_range(db->base, from, 0, to, 0);
-	return background_outcome(db, "leveldb_compact_range");
+	return compaction_outcome(db);
 }
 
 static int
@@ -334,7 +334,7 @@ flush(struct nb_db *db, uint32_t upto)
 	int rc = compact(db, NULL, NULL);
 	while (rc == NB_OK && is_compaction_due(db)) {
 		nanosleep(&pause, NULL);
-		rc = background_outcome(db, "leveldb_compact_range");
+		rc = compaction_outcome(db);
 	}
 	return rc;
 }

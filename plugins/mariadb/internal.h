@@ -107,7 +107,7 @@ struct page {
 /** Finds the steps that have a given key. */
 struct finder {
 	uint32_t *heads, *next; /* step numbers plus 1 */
-	size_t head_room, next_room, mask;
+	size_t head_room, mask;
 	uint64_t owner;       /* number of the finder's request, plus 1 */
 	uint32_t list, table; /* the list of keys being answered, and its table */
 };

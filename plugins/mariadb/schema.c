@@ -60,11 +60,10 @@ add_keys(struct buffer *text, const struct sql_table *table, const char *fmt,
 }
 
 static bool
-add_values(struct buffer *text, const struct sql_table *table, const char *fmt,
-	const char *between)
+add_values(struct buffer *text, const struct sql_table *table, const char *fmt)
 {
 	return add_columns(
-		text, table->of->value_columns, table->of->value_column_count, fmt, between);
+		text, table->of->value_columns, table->of->value_column_count, fmt, ",");
 }
 
 /* --- definitions --- */
@@ -139,7 +138,7 @@ make_join(struct buffer *text, const struct sql_table *table, uint32_t keys)
 {
 	bool is_done = text_add(text, "SELECT STRAIGHT_JOIN ") &&
 		add_keys(text, table, "t.`%s`", ",") && text_add(text, ",") &&
-		add_values(text, table, "t.`%s`", ",") && text_add(text, " FROM (");
+		add_values(text, table, "t.`%s`") && text_add(text, " FROM (");
 	for (uint32_t i = 0; is_done && i < keys; i++)
 		is_done = text_add(text, i > 0 ? " UNION ALL SELECT " : "SELECT ") &&
 			add_keys(text, table, "CAST(? AS UNSIGNED) `%s`", ",");
@@ -200,7 +199,7 @@ make_scan(struct buffer *text, const struct sql_table *table, uint32_t bits)
 {
 	return text_add(text, "SELECT ") && add_keys(text, table, "`%s`", ",") &&
 		((bits & SCAN_KEYS) != 0 ||
-			(text_add(text, ",") && add_values(text, table, "`%s`", ","))) &&
+			(text_add(text, ",") && add_values(text, table, "`%s`"))) &&
 		text_add(text, " FROM %s WHERE ", table->name.data) &&
 		add_bound(text, table, bits) && text_add(text, " ORDER BY ") &&
 		add_keys(text, table, (bits & SCAN_DOWN) != 0 ? "`%s` DESC" : "`%s`", ",") &&
@@ -231,8 +230,7 @@ static bool
 make_statements(struct sql_table *table)
 {
 	struct buffer *of = table->statements;
-	bool is_done = text_add(&of[GET], "SELECT ") &&
-		add_values(&of[GET], table, "`%s`", ",") &&
+	bool is_done = text_add(&of[GET], "SELECT ") && add_values(&of[GET], table, "`%s`") &&
 		text_add(&of[GET], " FROM %s", table->name.data) &&
 		add_where(&of[GET], table) && add_insert(&of[INSERT], table, 1) &&
 		text_add(&of[DEL], "DELETE FROM %s", table->name.data) &&
@@ -258,10 +256,9 @@ schema_make(struct sql_table *table, const struct nb_table *of, const char *data
 	table->scan_parameters = keys * (keys + 1) / 2 + 1;
 	return text_add(&table->name, "`%s`.`%s`", database, of->name) &&
 		add_keys(&table->columns, table, "`%s`", ",") &&
-		text_add(&table->columns, ",") &&
-		add_values(&table->columns, table, "`%s`", ",") &&
-		add_values(&table->update, table, "`%s`=VALUES(`%s`)", ",") &&
-		make_merge(table) && make_statements(table);
+		text_add(&table->columns, ",") && add_values(&table->columns, table, "`%s`") &&
+		add_values(&table->update, table, "`%s`=VALUES(`%s`)") && make_merge(table) &&
+		make_statements(table);
 }
 
 void

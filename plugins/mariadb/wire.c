@@ -197,7 +197,6 @@ take_ok(struct reading *reading, char *at, const char *end)
 		end - at < 4)
 		return EVENT_GARBAGE;
 	reading->has_more = (read_number(at, 2) & HAS_MORE_RESULTS) != 0;
-	reading->was_rows = false;
 	reading->matched = end - at > 4 ? read_word(at + 4, end, "matched: ") : 0;
 	return EVENT_DONE;
 }
@@ -258,7 +257,6 @@ take_row(struct reading *reading, const char *payload, size_t size)
 	if (!is_eof(payload, size))
 		return EVENT_ROW;
 	reading->has_more = size >= 5 && (read_number(payload + 3, 2) & HAS_MORE_RESULTS) != 0;
-	reading->was_rows = true;
 	reading->phase = PHASE_HEAD;
 	return EVENT_DONE;
 }

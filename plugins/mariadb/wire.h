@@ -81,7 +81,6 @@ struct reading {
 	uint32_t phase;
 	uint32_t columns;  /* number of outstanding column definitions */
 	bool has_more;     /* after EVENT_DONE: more results of the same command follow */
-	bool was_rows;     /* after EVENT_DONE: the result was a row set */
 	uint64_t affected; /* after EVENT_DONE: number of changed rows, as counted by SQL */
 	uint64_t matched;  /* number of rows that an UPDATE matched */
 	uint32_t error;    /* after EVENT_ERROR: error number */

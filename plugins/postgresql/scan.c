@@ -166,14 +166,15 @@ fetch(struct nb_session *session)
 	return finished;
 }
 
-/* Append a row's columns, decoded to a key or value, to a buffer. */
+/* Append the key in a row's first columns to a buffer. */
 static bool
-decode_to(struct buffer *to, PGresult *rows, int row, int from, const struct nb_column *columns,
-	uint32_t count, bool is_key)
+decode_key(struct buffer *to, PGresult *rows, int row, const struct nb_table *columns)
 {
-	if (!buffer_reserve(to, to->size + values_size(rows, row, from, count)))
+	uint32_t count = columns->key_column_count;
+	if (!buffer_reserve(to, to->size + values_size(rows, row, 0, count)))
 		return false;
-	to->size += values_decode(to->data + to->size, rows, row, from, columns, count, is_key);
+	to->size += values_decode(
+		to->data + to->size, rows, row, 0, columns->key_columns, count, true);
 	return true;
 }
 
@@ -188,8 +189,7 @@ go_on(struct nb_session *session)
 	bool is_more = scan->rows != NULL && (uint64_t)count == scan->portion;
 	if (is_more) {
 		scan->bound.size = 0;
-		if (!decode_to(&scan->bound, scan->rows, count - 1, 0, columns->key_columns,
-			    columns->key_column_count, true))
+		if (!decode_key(&scan->bound, scan->rows, count - 1, columns))
 			return session->db->host->fail(NB_FAIL, "out of memory");
 		is_more = scan->is_backward || step_over(&scan->bound, table);
 		scan->is_unbound = false;
@@ -273,8 +273,7 @@ scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *val
 	const struct nb_table *columns = table->columns;
 	int row = scan->row++, keys = (int)columns->key_column_count;
 	if (!buffer_set(&scan->key, columns->prefix.data, columns->prefix.size) ||
-		!decode_to(&scan->key, scan->rows, row, 0, columns->key_columns,
-			columns->key_column_count, true))
+		!decode_key(&scan->key, scan->rows, row, columns))
 		return session->db->host->fail(NB_FAIL, "out of memory");
 	*key = buffer_slice(&scan->key);
 	*value = (struct nb_slice){0};
