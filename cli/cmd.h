@@ -46,6 +46,9 @@ struct cmd {
 	"driver path servers option durability cache memory sample hardware pin pinirq clock latency verify-rate " \
 	"op-timeout " \
 	"hang-after cold strict allow quiet " SHARES_RESULT
+#define SHARES_REPETITIONS \
+	SHARES_WORKLOAD SHARES_ENGINE \
+		"workload load trace speed key-bytes skip-bad procs until-steady settle shuffle allow-missing format"
 
 /** All actions, in the order of meson.build, which suits a new user; ends with NULL. */
 extern const struct cmd *const cmds[];

@@ -465,8 +465,7 @@ const struct cmd cmd_matrix = {
 		  "prints one table, and writes table.txt and the page index.html. The exit "
 		  "status is 1 if a run failed.",
 	.own = {own_options, compare_options},
-	.shares = SHARES_WORKLOAD SHARES_ENGINE
-	"workload load trace speed key-bytes skip-bad procs until-steady settle shuffle allow-missing format",
+	.shares = SHARES_REPETITIONS,
 	.has_workload = true,
 	.measures = true,
 };

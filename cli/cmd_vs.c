@@ -367,8 +367,7 @@ const struct cmd cmd_vs = {
 		  "leveldb#2.block_size=64KiB) or with none, which shows how much two equal "
 		  "runs differ. vs leaves out an engine that fails, and exits with status 1.",
 	.own = {own_options, compare_options},
-	.shares = SHARES_WORKLOAD SHARES_ENGINE
-	"workload load trace speed key-bytes skip-bad procs until-steady settle shuffle allow-missing format",
+	.shares = SHARES_REPETITIONS,
 	.has_workload = true,
 	.measures = true,
 	.is_repeatable = true,
