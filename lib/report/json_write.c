@@ -37,11 +37,6 @@ view_classic(const struct nb_result *run)
 			.thread_count = from->thread_count,
 			.trace_counts = {.size = sizeof(view.measured.trace_counts)},
 			.findings = {.verified = from->findings.verified}}};
-	static const int verdicts[VALUE_VERDICTS] = {[VALUE_GOOD] = JOB_GOOD,
-		[VALUE_WRONG_SIZE] = JOB_WRONG_SIZE,
-		[VALUE_OF_OTHER_KEY] = JOB_OTHER_KEY,
-		[VALUE_CORRUPT] = JOB_CORRUPT,
-		[VALUE_STALE] = JOB_STALE};
 	struct job_kind *kind = &view.measured.kinds[0];
 	*kind = (struct job_kind){.ops = from->ops,
 		.records = from->ops,
@@ -50,7 +45,7 @@ view_classic(const struct nb_result *run)
 	memcpy(kind->answers, from->answers, sizeof(kind->answers));
 	view.measured.findings.verdicts[JOB_MISSING] = from->findings.missing;
 	for (int i = 0; i < VALUE_VERDICTS; i++)
-		view.measured.findings.verdicts[verdicts[i]] = from->findings.verdicts[i];
+		view.measured.findings.verdicts[job_verdict_of(i)] = from->findings.verdicts[i];
 	snprintf(view.name, sizeof(view.name), "%s", nb_verb_name(run->workload.verb));
 	return view;
 }

@@ -62,15 +62,10 @@ verb_live_bytes(const struct nb_run *run)
 static void
 collect_findings(struct worker_findings *into, const struct job_findings *from)
 {
-	static const int verdicts[VALUE_VERDICTS] = {[VALUE_GOOD] = JOB_GOOD,
-		[VALUE_WRONG_SIZE] = JOB_WRONG_SIZE,
-		[VALUE_OF_OTHER_KEY] = JOB_OTHER_KEY,
-		[VALUE_CORRUPT] = JOB_CORRUPT,
-		[VALUE_STALE] = JOB_STALE};
 	into->verified = from->verified;
 	into->missing = from->verdicts[JOB_MISSING];
 	for (int i = 0; i < VALUE_VERDICTS; i++)
-		into->verdicts[i] = from->verdicts[verdicts[i]];
+		into->verdicts[i] = from->verdicts[job_verdict_of(i)];
 }
 
 void

@@ -56,6 +56,17 @@ job_verdict_name(int verdict)
 	return verdict >= 0 && verdict < JOB_VERDICTS ? names[verdict] : "?";
 }
 
+int
+job_verdict_of(int value_verdict)
+{
+	static const int verdicts[VALUE_VERDICTS] = {[VALUE_GOOD] = JOB_GOOD,
+		[VALUE_WRONG_SIZE] = JOB_WRONG_SIZE,
+		[VALUE_OF_OTHER_KEY] = JOB_OTHER_KEY,
+		[VALUE_CORRUPT] = JOB_CORRUPT,
+		[VALUE_STALE] = JOB_STALE};
+	return verdicts[value_verdict];
+}
+
 static __attribute__((noinline)) void
 note(struct job_worker *worker, const struct ops_op *op, struct nb_slice key, int verdict,
 	uint64_t version, uint64_t expected)
@@ -193,11 +204,6 @@ expected_version(const struct job_worker *worker, uint64_t number)
 static int
 verdict_of(const struct job_worker *worker, struct nb_slice key, struct nb_slice value)
 {
-	static const int verdicts[VALUE_VERDICTS] = {[VALUE_GOOD] = JOB_GOOD,
-		[VALUE_WRONG_SIZE] = JOB_WRONG_SIZE,
-		[VALUE_OF_OTHER_KEY] = JOB_OTHER_KEY,
-		[VALUE_CORRUPT] = JOB_CORRUPT,
-		[VALUE_STALE] = JOB_STALE};
 	const struct sizes *sizes = worker->plan->spec->sizes;
 	if (worker->plan->are_values_keys) {
 		if (value.size != key.size)
@@ -208,7 +214,7 @@ verdict_of(const struct job_worker *worker, struct nb_slice key, struct nb_slice
 		return JOB_WRONG_SIZE;
 	if (worker->plan->are_counters)
 		return JOB_GOOD;
-	return verdicts[value_check_any(ops_value_body(worker->plan->spec, value), key)];
+	return job_verdict_of(value_check_any(ops_value_body(worker->plan->spec, value), key));
 }
 
 /** Whether the age in a value equals its version, or values have no age. */

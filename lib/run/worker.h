@@ -84,6 +84,10 @@ enum {
 const char *
 job_verdict_name(int verdict);
 
+/** The verdict of a record whose value has the VALUE_* verdict. */
+int
+job_verdict_of(int value_verdict);
+
 /** A finding with its data, for the report. Plain data. */
 struct job_case {
 	uint64_t op; /* number of the operation in the group */
