@@ -138,6 +138,13 @@ reserve(const struct atomic_file *atomic, const char *path, uint64_t size)
 		"%s: %llu bytes cannot be reserved", path, (unsigned long long)size);
 }
 
+bool
+atomic_file_is_special(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
+}
+
 int
 atomic_file_open(struct atomic_file *atomic, const char *path, uint64_t size)
 {

@@ -18,6 +18,10 @@ struct atomic_file {
 	char *named; /* current path; NULL: it has no name yet */
 };
 
+/** Whether `path` is a pipe or a device, which a rename must not replace. */
+bool
+atomic_file_is_special(const char *path);
+
 /**
  * Begin a file for `path` (a symbolic link is followed) of at least `size` bytes. The space is
  * reserved now, so a full disk is detected before the work begins.

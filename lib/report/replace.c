@@ -128,14 +128,6 @@ nb_file_may_replace(const char *path, uint64_t seed)
 	return rc;
 }
 
-/** Whether it is a pipe or a device, which a rename must not replace. */
-static bool
-is_special(const char *path)
-{
-	struct stat st;
-	return stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
-}
-
 /** Open without waiting, because another process may never open the pipe. */
 static int
 open_special(const char *path)
@@ -175,7 +167,7 @@ nb_file_write(const char *path, const void *data, size_t size)
 {
 	struct atomic_file atomic;
 	path = stdout_path(path);
-	if (is_special(path)) {
+	if (atomic_file_is_special(path)) {
 		int rc = symlink_check(path);
 		return rc == NB_OK ? write_special(path, data, size) : rc;
 	}

@@ -18,7 +18,6 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <mininb/workload.h>
@@ -76,14 +75,6 @@ trace_write_key_number(
 
 /* ---- the writer ---- */
 
-/** Whether a rename must not replace the file. */
-static bool
-is_special(const char *path)
-{
-	struct stat st;
-	return stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
-}
-
 static int
 open_stream(struct trace_writer *writer, const char *path)
 {
@@ -91,7 +82,7 @@ open_stream(struct trace_writer *writer, const char *path)
 	path = stdout_path(path);
 	if (strcmp(path, "-") == 0) {
 		fd = fcntl(fileno(nb_stdout()), F_DUPFD_CLOEXEC, 0);
-	} else if (is_special(path)) {
+	} else if (atomic_file_is_special(path)) {
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 	} else {
 		rc = atomic_file_open(&writer->atomic, path, 0);
