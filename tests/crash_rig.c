@@ -12,6 +12,8 @@
 
 struct crash_rig_told told;
 
+struct nb_crash_tally rig_tally;
+
 static struct nb_engine_ref *ref;
 static struct nb_option_value *values;
 
@@ -71,12 +73,6 @@ crash_rig_engine(void)
 	return nb_engine_table(ref);
 }
 
-const struct nb_option_value *
-crash_rig_values(void)
-{
-	return values;
-}
-
 struct nb_crash_args
 crash_rig_args(uint32_t durability)
 {
@@ -88,6 +84,22 @@ crash_rig_args(uint32_t durability)
 	args.scratch = ".";
 	args.report = take;
 	return args;
+}
+
+int
+crash_rig_call(const struct nb_crash_args *args)
+{
+	nb_crash_tally_clear(&rig_tally);
+	crash_rig_forget();
+	return nb_crash(&rig_tally, args);
+}
+
+int
+crash_rig_again(const struct nb_crash_args *args, const char *path)
+{
+	nb_crash_tally_clear(&rig_tally);
+	crash_rig_forget();
+	return nb_crash_again(&rig_tally, args, path);
 }
 
 /* ---- a chain ---- */

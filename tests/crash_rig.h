@@ -28,15 +28,22 @@ crash_rig_load(const char *plugin, const char *name, const char *value);
 void
 crash_rig_unload(void);
 
-/** The loaded engine and its option values; borrowed until it is unloaded. */
+/** The loaded engine; borrowed until it is unloaded. */
 const struct nb_engine *
 crash_rig_engine(void);
-const struct nb_option_value *
-crash_rig_values(void);
 
 /** Arguments for the loaded engine. They use the working directory; findings go to `told`. */
 struct nb_crash_args
 crash_rig_args(uint32_t durability);
+
+/** The counts of the last crash_rig_call() or crash_rig_again(). */
+extern struct nb_crash_tally rig_tally;
+
+/** nb_crash() and nb_crash_again(); they forget earlier findings. */
+int
+crash_rig_call(const struct nb_crash_args *args);
+int
+crash_rig_again(const struct nb_crash_args *args, const char *path);
 
 /**
  * Two sessions that write to one database in rounds. This process executes their operations one

@@ -12,8 +12,6 @@
 
 bool unit_in_scratch = true;
 
-static struct nb_crash_tally tally; /* of the last call */
-
 void
 unit_setup(void)
 {
@@ -23,24 +21,8 @@ unit_setup(void)
 void
 unit_teardown(void)
 {
-	nb_crash_tally_clear(&tally);
+	nb_crash_tally_clear(&rig_tally);
 	crash_rig_unload();
-}
-
-static int
-call(const struct nb_crash_args *args)
-{
-	nb_crash_tally_clear(&tally);
-	crash_rig_forget();
-	return nb_crash(&tally, args);
-}
-
-static int
-again(const struct nb_crash_args *args, const char *path)
-{
-	nb_crash_tally_clear(&tally);
-	crash_rig_forget();
-	return nb_crash_again(&tally, args, path);
 }
 
 static void
@@ -62,7 +44,7 @@ args_of(uint32_t durability, uint32_t rounds)
 static int
 crash(const struct nb_crash_args *args)
 {
-	int rc = call(args);
+	int rc = crash_rig_call(args);
 	ck_assert_int_eq(entries_of("."), args->keep != NULL && told.kept[0] != '\0');
 	return rc;
 }
@@ -80,8 +62,8 @@ is_found(const char *defect, uint32_t wrong, const char *part, uint32_t rounds)
 		args.timeout_ns = 1000 * 1000 * 1000;
 	}
 	ck_assert_int_eq(crash(&args), 0);
-	ck_assert_msg(tally.wrong[wrong] > 0, "%s: %s", defect, told.text);
-	ck_assert_uint_gt(tally.broken, 0);
+	ck_assert_msg(rig_tally.wrong[wrong] > 0, "%s: %s", defect, told.text);
+	ck_assert_uint_gt(rig_tally.broken, 0);
 	ck_assert_uint_eq(told.is_broken, 1);
 	ck_assert_msg(told.wrong != wrong || strstr(told.text, part) != NULL, "%s", told.text);
 }
@@ -92,15 +74,15 @@ TEST(correct_engine_passes_at_each_level)
 	for (uint32_t level = NB_DUR_NONE; level <= NB_DUR_COMMIT; level++) {
 		struct nb_crash_args args = args_of(level, 10);
 		ck_assert_int_eq(crash(&args), 0);
-		ck_assert_msg(tally.broken == 0, "%s", told.text);
+		ck_assert_msg(rig_tally.broken == 0, "%s", told.text);
 		ck_assert_uint_eq(told.count, 0);
-		ck_assert_uint_eq(tally.rounds, 10);
-		ck_assert_uint_eq(tally.crashes, 10);
-		ck_assert_uint_eq(tally.survived + tally.lost, tally.acknowledged);
-		ck_assert_uint_eq(tally.holes, 0);
-		ck_assert_uint_eq(nb_histogram_count(tally.recovery), 10);
+		ck_assert_uint_eq(rig_tally.rounds, 10);
+		ck_assert_uint_eq(rig_tally.crashes, 10);
+		ck_assert_uint_eq(rig_tally.survived + rig_tally.lost, rig_tally.acknowledged);
+		ck_assert_uint_eq(rig_tally.holes, 0);
+		ck_assert_uint_eq(nb_histogram_count(rig_tally.recovery), 10);
 		if (level != NB_DUR_NONE)
-			ck_assert_uint_eq(tally.lost, 0);
+			ck_assert_uint_eq(rig_tally.lost, 0);
 	}
 }
 
@@ -135,7 +117,7 @@ TEST(correct_transactions_and_counters_pass)
 		struct nb_crash_args args = args_of(level, 10);
 		ck_assert_int_eq(crash(&args), 0);
 		ck_assert_msg(told.count == 0, "%s", told.text);
-		ck_assert_uint_eq(tally.survived + tally.lost, tally.acknowledged);
+		ck_assert_uint_eq(rig_tally.survived + rig_tally.lost, rig_tally.acknowledged);
 	}
 }
 
@@ -166,8 +148,8 @@ TEST(kept_counters_reproduce_the_finding)
 	ck_assert_int_eq(crash(&args), 0);
 	strcpy(text, told.text);
 	strcpy(path, told.kept);
-	ck_assert_int_eq(again(&args, path), 0);
-	ck_assert_uint_eq(tally.broken, 1);
+	ck_assert_int_eq(crash_rig_again(&args, path), 0);
+	ck_assert_uint_eq(rig_tally.broken, 1);
 	ck_assert_str_eq(told.text, text);
 }
 
@@ -192,9 +174,9 @@ TEST(level_none_promises_nothing)
 	load("tears");
 	struct nb_crash_args args = args_of(NB_DUR_NONE, 10);
 	ck_assert_int_eq(crash(&args), 0);
-	ck_assert_uint_eq(tally.broken, 0);
-	ck_assert_uint_gt(tally.lost, 0);
-	ck_assert_uint_gt(tally.wrong[NB_CRASH_TORN], 0); /* torn values are reported */
+	ck_assert_uint_eq(rig_tally.broken, 0);
+	ck_assert_uint_gt(rig_tally.lost, 0);
+	ck_assert_uint_gt(rig_tally.wrong[NB_CRASH_TORN], 0); /* torn values are reported */
 	ck_assert_uint_gt(told.count, 0);
 	ck_assert_uint_eq(told.is_broken, 0);
 }
@@ -226,9 +208,9 @@ TEST(kept_database_reproduces_the_finding)
 	nb_crash_kept_clear(&kept);
 
 	for (int i = 0; i < 2; i++) { /* repeated checks do not change it */
-		ck_assert_int_eq(again(&args, path), 0);
-		ck_assert_uint_eq(tally.rounds, 1);
-		ck_assert_uint_eq(tally.broken, 1);
+		ck_assert_int_eq(crash_rig_again(&args, path), 0);
+		ck_assert_uint_eq(rig_tally.rounds, 1);
+		ck_assert_uint_eq(rig_tally.broken, 1);
 		ck_assert_str_eq(told.text, text);
 		ck_assert_str_eq(told.when, when);
 	}
@@ -240,19 +222,19 @@ TEST(impossible_tests_are_refused)
 	struct nb_engine other = *crash_rig_engine();
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 1);
 	args.sessions = 2;
-	ck_assert_int_eq(call(&args), NB_ERR_USAGE);
+	ck_assert_int_eq(crash_rig_call(&args), NB_ERR_USAGE);
 	args = args_of(NB_DUR_PROCESS, 1);
 	args.engine = &other;
 	other.caps &= ~NB_CAP_PERSISTENT;
-	ck_assert_int_eq(call(&args), NB_UNSUPPORTED);
+	ck_assert_int_eq(crash_rig_call(&args), NB_UNSUPPORTED);
 	other.caps |= NB_CAP_PERSISTENT;
 	other.durabilities = NB_DUR_BIT(NB_DUR_COMMIT);
-	ck_assert_int_eq(call(&args), NB_UNSUPPORTED); /* same as a run */
+	ck_assert_int_eq(crash_rig_call(&args), NB_UNSUPPORTED); /* same as a run */
 	ck_assert_str_eq(
 		nb_error_text(), "durability process: keeper cannot give it; it gives: commit");
 	args = args_of(NB_DUR_PROCESS, 1);
 	args.scratch = "/nowhere";
-	ck_assert_int_eq(call(&args), NB_FAIL);
+	ck_assert_int_eq(crash_rig_call(&args), NB_FAIL);
 }
 
 static int
@@ -270,7 +252,7 @@ TEST(engine_that_fails_before_a_crash_is_not_a_finding)
 	other.put = put_failing;
 	ck_assert_int_eq(crash(&args), NB_FAIL);
 	ck_assert_ptr_nonnull(strstr(nb_error_text(), "before the first crash: put"));
-	ck_assert_uint_eq(tally.crashes, 0);
+	ck_assert_uint_eq(rig_tally.crashes, 0);
 }
 
 TEST(engine_that_exits_with_status_0_has_not_finished_its_writes)
@@ -279,7 +261,7 @@ TEST(engine_that_exits_with_status_0_has_not_finished_its_writes)
 	load("leaves");
 	struct nb_crash_args args = args_of(NB_DUR_PROCESS, 30);
 	int rc = crash(&args); /* on a new database or on a crashed one */
-	ck_assert(rc == NB_FAIL || tally.wrong[NB_CRASH_NOT_WRITABLE] > 0);
+	ck_assert(rc == NB_FAIL || rig_tally.wrong[NB_CRASH_NOT_WRITABLE] > 0);
 	ck_assert_ptr_nonnull(strstr(rc == NB_FAIL ? nb_error_text() : told.text, wanted));
 }
 
@@ -290,7 +272,7 @@ TEST(hanging_writer_is_reported)
 	args.moment = NB_CRASH_TIMED;
 	args.timeout_ns = 100 * 1000 * 1000;
 	int rc = crash(&args);
-	ck_assert(rc == NB_FAIL || tally.wrong[NB_CRASH_NOT_WRITABLE] > 0);
+	ck_assert(rc == NB_FAIL || rig_tally.wrong[NB_CRASH_NOT_WRITABLE] > 0);
 	const char *text = rc == NB_FAIL ? nb_error_text() : told.text;
 	ck_assert_msg(strstr(text, "it hangs: no end after 0.1 s") != NULL, "%s", text);
 }

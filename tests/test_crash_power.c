@@ -12,8 +12,6 @@
 
 bool unit_in_scratch = true;
 
-static struct nb_crash_tally tally; /* of the last call */
-
 void
 unit_setup(void)
 {
@@ -23,24 +21,8 @@ unit_setup(void)
 void
 unit_teardown(void)
 {
-	nb_crash_tally_clear(&tally);
+	nb_crash_tally_clear(&rig_tally);
 	crash_rig_unload();
-}
-
-static int
-call(const struct nb_crash_args *args)
-{
-	nb_crash_tally_clear(&tally);
-	crash_rig_forget();
-	return nb_crash(&tally, args);
-}
-
-static int
-again(const struct nb_crash_args *args, const char *path)
-{
-	nb_crash_tally_clear(&tally);
-	crash_rig_forget();
-	return nb_crash_again(&tally, args, path);
 }
 
 static void
@@ -65,13 +47,13 @@ args_of(uint32_t durability, uint32_t file_system)
 static uint32_t
 broken(const struct nb_crash_args *args)
 {
-	int rc = call(args);
+	int rc = crash_rig_call(args);
 	ck_assert_msg(rc == 0, "%s", nb_error_text());
-	ck_assert_uint_eq(tally.rounds, args->rounds);
-	ck_assert_uint_eq(tally.crashes, args->rounds * args->states);
-	ck_assert_uint_gt(tally.calls, 0);
-	ck_assert_uint_eq(told.is_broken, tally.broken > 0);
-	return tally.broken;
+	ck_assert_uint_eq(rig_tally.rounds, args->rounds);
+	ck_assert_uint_eq(rig_tally.crashes, args->rounds * args->states);
+	ck_assert_uint_gt(rig_tally.calls, 0);
+	ck_assert_uint_eq(told.is_broken, rig_tally.broken > 0);
+	return rig_tally.broken;
 }
 
 static bool
@@ -81,7 +63,7 @@ is_found(const char *left_out, uint32_t durability, uint32_t file_system, uint32
 	struct nb_crash_args args = args_of(durability, file_system);
 	bool is_broken = broken(&args) > 0;
 	if (is_broken)
-		ck_assert_msg(tally.wrong[wrong] > 0, "%s: %s", left_out, told.text);
+		ck_assert_msg(rig_tally.wrong[wrong] > 0, "%s: %s", left_out, told.text);
 	return is_broken;
 }
 
@@ -119,11 +101,11 @@ TEST(engine_that_syncs_everything_passes)
 		args.rounds = 3;
 		args.states = 30;
 		ck_assert_msg(broken(&args) == 0, "%s: %s", told.when, told.text);
-		ck_assert_uint_gt(tally.acknowledged, 0);
-		ck_assert_uint_eq(tally.survived, tally.acknowledged);
-		ck_assert_uint_ge(tally.syncs, 3 * args.ops);
-		ck_assert_uint_eq(tally.mapped_pages, 0);
-		ck_assert_str_eq(tally.unseen, "");
+		ck_assert_uint_gt(rig_tally.acknowledged, 0);
+		ck_assert_uint_eq(rig_tally.survived, rig_tally.acknowledged);
+		ck_assert_uint_ge(rig_tally.syncs, 3 * args.ops);
+		ck_assert_uint_eq(rig_tally.mapped_pages, 0);
+		ck_assert_str_eq(rig_tally.unseen, "");
 	}
 	ck_assert_int_eq(entries_of("."), 0);
 }
@@ -172,7 +154,7 @@ TEST(overwritten_recording_is_reported)
 {
 	crash_rig_load("syncer", "wild", "recording");
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
-	ck_assert_int_eq(call(&args), NB_ERR_DATA);
+	ck_assert_int_eq(crash_rig_call(&args), NB_ERR_DATA);
 	ck_assert_str_eq(nb_error_text(),
 		"syncer overwrote the recording of its calls: it writes to memory that it does not own: it is 18446744073709551615 bytes long");
 	ck_assert_int_eq(entries_of("."), 0);
@@ -186,8 +168,8 @@ TEST(overwritten_finding_is_reported)
 	args.states = 30;
 	args.rounds = 2;
 	ck_assert_uint_gt(broken(&args), 0);
-	ck_assert_uint_eq(tally.wrong[NB_CRASH_NOT_OPENED], tally.broken);
-	ck_assert_uint_le(tally.in_flight, tally.crashes);
+	ck_assert_uint_eq(rig_tally.wrong[NB_CRASH_NOT_OPENED], rig_tally.broken);
+	ck_assert_uint_le(rig_tally.in_flight, rig_tally.crashes);
 	ck_assert_str_eq(told.text,
 		"it overwrote the findings about it: it writes to memory that it does not own");
 }
@@ -199,7 +181,7 @@ TEST(writes_that_the_recorder_cannot_see_are_reported)
 	struct nb_crash_args args = args_of(NB_DUR_COMMIT, NB_CRASH_JOURNALLED);
 	args.states = 20; /* in the first of them, recorded calls are pending */
 	ck_assert_uint_gt(broken(&args), 0);
-	ck_assert_str_eq(tally.unseen, "log has another size, unlike the recording");
+	ck_assert_str_eq(rig_tally.unseen, "log has another size, unlike the recording");
 }
 
 TEST(seed_and_kept_recording_reproduce_the_state)
@@ -217,8 +199,8 @@ TEST(seed_and_kept_recording_reproduce_the_state)
 	ck_assert_uint_eq(broken(&args), count);
 	ck_assert_str_eq(told.text, text);
 	ck_assert_str_eq(told.when, when);
-	ck_assert_int_eq(again(&args, kept), 0);
-	ck_assert_uint_eq(tally.broken, 1);
+	ck_assert_int_eq(crash_rig_again(&args, kept), 0);
+	ck_assert_uint_eq(rig_tally.broken, 1);
 	ck_assert_str_eq(told.text, text);
 }
 
@@ -237,13 +219,13 @@ TEST(engine_sees_a_restarted_machine_after_a_power_failure_only)
 	args.durability = NB_DUR_COMMIT;
 	args.keep = "kept";
 	ck_assert_uint_gt(broken(&args), 0);
-	ck_assert_uint_eq(tally.wrong[NB_CRASH_NOT_OPENED], tally.broken);
-	ck_assert_uint_le(tally.broken, 3 * args.states / 4 * args.rounds);
+	ck_assert_uint_eq(rig_tally.wrong[NB_CRASH_NOT_OPENED], rig_tally.broken);
+	ck_assert_uint_le(rig_tally.broken, 3 * args.states / 4 * args.rounds);
 	ck_assert_ptr_nonnull(strstr(told.text, "the machine was started again"));
 	strcpy(kept, told.kept);
 	args.keep = NULL;
-	ck_assert_int_eq(again(&args, kept), 0);
-	ck_assert_uint_eq(tally.broken, 1);
+	ck_assert_int_eq(crash_rig_again(&args, kept), 0);
+	ck_assert_uint_eq(rig_tally.broken, 1);
 	ck_assert_ptr_nonnull(strstr(told.text, "the machine was started again"));
 }
 
