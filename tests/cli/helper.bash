@@ -5,7 +5,8 @@
 
 bats_require_minimum_version 1.5.0
 
-setup()
+# A file with its own setup calls this first.
+enter_work()
 {
 	: "${MININB:?is not set: run these by meson test}"
 	unset NO_COLOR MININB_PLUGIN_PATH MININB_WORKLOAD_PATH
@@ -15,12 +16,18 @@ setup()
 	cd "$BATS_TEST_TMPDIR/work" || return
 }
 
-# A test with a process in the background stores its pid in $pid.
+setup()
+{
+	enter_work
+}
+
+# A test with a process in the background stores its pid in $pid, or several in $pids.
 teardown()
 {
-	if [[ -n ${pid-} ]]; then
-		kill -KILL "$pid" 2>/dev/null || true
-	fi
+	local one
+	for one in ${pid-} "${pids[@]}"; do
+		kill -KILL "$one" 2>/dev/null || true
+	done
 }
 
 # Run mininb, which must exit with $1. $output is its stdout, $stderr its stderr.

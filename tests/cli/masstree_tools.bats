@@ -7,15 +7,8 @@ load helper
 setup()
 {
 	tools=$MININB_TEST_INCLUDE/../extra/compat
-	export MININB LC_ALL=C MTTEST_DRIVER=memory MTD_DRIVER=memory
-	mkdir "$BATS_TEST_TMPDIR/work"
-	cd "$BATS_TEST_TMPDIR/work" || return
-	server=
-}
-
-teardown()
-{
-	[[ -z $server ]] || kill -KILL "$server" 2>/dev/null || true
+	export MININB MTTEST_DRIVER=memory MTD_DRIVER=memory
+	enter_work
 }
 
 # Print the text with N for numbers, HOST for this host, and the table mb or m for the engine.
@@ -90,14 +83,14 @@ shape()
 await_server()
 {
 	until port=$(sed -n 's/^mininb: ready: .* at 127.0.0.1:\([0-9]*\),.*/\1/p' "$1") && [ -n "$port" ]; do
-		kill -0 "$server"
+		kill -0 "$pid"
 		sleep 0.05
 	done
 }
 
 @test "mtclient prints the lines of Masstree's mtclient, with the server mtd" {
 	"$tools/mtd" -n -j2 --port=0 >server.txt 2>&1 3>&- &
-	server=$!
+	pid=$!
 	await_server server.txt
 	"$tools/mtclient" -s 127.0.0.1 --port="$port" -j2 -d 0.2 rw1 >text
 	shape <text >got
@@ -119,9 +112,9 @@ await_server()
 	"$tools/mtclient" -s 127.0.0.1 --port="$port" -j1 -w1 -l500 wd3 >text
 	contains "$(cat text)" 'tcp, w 1, test wd3, children 1'
 	contains "$(cat text)" 'total 500'
-	kill "$server"
-	wait "$server"
-	server=
+	kill "$pid"
+	wait "$pid"
+	pid=
 	contains "$(cat server.txt)" 'Served for'
 }
 
@@ -130,13 +123,13 @@ await_server()
 	for start in 1 2; do
 		"$MININB" serve --driver=masstree --log-dirs=A,B --checkpoint-dirs=C --threads=2 --allow-reset \
 			--listen=127.0.0.1:0 >"server$start.txt" 2>&1 3>&- &
-		server=$!
+		pid=$!
 		await_server "server$start.txt"
 		[ $start = 2 ] || "$MININB" load --driver=net --servers="127.0.0.1:$port" \
 			--records=500 --quiet >/dev/null
-		kill "$server"
-		wait "$server"
-		server=
+		kill "$pid"
+		wait "$pid"
+		pid=
 	done
 	contains "$(cat server2.txt)" "masstree: logs in $PWD/A"
 	contains "$(cat server2.txt)" "masstree: logs in $PWD/B"

@@ -6,22 +6,10 @@ load helper
 
 setup()
 {
-	: "${MININB:?}"
-	export LC_ALL=C
+	enter_work
+	needs_engine memcached
 	command -v memcached >/dev/null || skip 'memcached is not installed'
-	"$MININB" engines -d memcached >/dev/null || skip 'the plugin memcached is not built'
-	mkdir "$BATS_TEST_TMPDIR/work"
-	cd "$BATS_TEST_TMPDIR/work" || return
-	servers=()
 	list=
-}
-
-teardown()
-{
-	local server
-	for server in "${servers[@]}"; do
-		kill -KILL "$server" 2>/dev/null || true
-	done
 }
 
 # Start a server with the options after $1, and wait until it listens on $1.sock.
@@ -30,9 +18,9 @@ serve()
 	local name=$1
 	shift
 	memcached -u root -U 0 -t 2 -s "$PWD/$name.sock" "$@" >"$name.log" 2>&1 3>&- &
-	servers+=($!)
+	pids+=($!)
 	until [[ -S $name.sock ]]; do
-		kill -0 "${servers[-1]}" || return
+		kill -0 "${pids[-1]}" || return
 		sleep 0.01
 	done
 	list+=${list:+,}unix:$PWD/$name.sock
@@ -158,7 +146,7 @@ items()
 	until (($(ask a 'stats\r\n' | sed -n 's/^STAT cmd_get \([0-9]*\).*/\1/p') > 2000)); do
 		sleep 0.01
 	done
-	kill -KILL "${servers[0]}"
+	kill -KILL "${pids[0]}"
 	ends_with 1
 	contains "$stderr" "unix:$PWD/a.sock: the server closed the connection"
 	contains "$output" 'partial'

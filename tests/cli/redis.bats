@@ -6,22 +6,10 @@ load helper
 
 setup()
 {
-	: "${MININB:?}"
-	export LC_ALL=C
+	enter_work
 	unset REDISCLI_AUTH
+	needs_engine redis
 	command -v redis-server >/dev/null || skip 'redis-server is not installed'
-	"$MININB" engines -d redis >/dev/null || skip 'the plugin redis is not built'
-	mkdir "$BATS_TEST_TMPDIR/work"
-	cd "$BATS_TEST_TMPDIR/work" || return
-	servers=()
-}
-
-teardown()
-{
-	local server
-	for server in "${servers[@]}" ${pid-}; do
-		kill -KILL "$server" 2>/dev/null || true
-	done
 }
 
 # Start a server with the settings after $1, and wait until it listens on $1.sock.
@@ -33,7 +21,7 @@ serve()
 	redis-server --port 0 --bind 127.0.0.1 --unixsocket "$PWD/$name.sock" --dir "$PWD/$name" \
 		--save '' "$@" \
 		>"$name.log" 3>&- &
-	servers+=($!)
+	pids+=($!)
 	until [[ -S $name.sock ]]; do
 		sleep 0.01
 	done
@@ -133,7 +121,7 @@ on()
 	until (($(cli a INFO stats | sed -n 's/^total_commands_processed:\([0-9]*\).*/\1/p') > 5000)); do
 		sleep 0.01
 	done
-	kill -KILL "${servers[0]}"
+	kill -KILL "${pids[0]}"
 	ends_with 1
 	contains "$stderr" "unix:$PWD/a.sock: the server closed the connection"
 	contains "$output" 'partial'
@@ -173,8 +161,8 @@ on()
 	on a
 	mininb 0 load "${at[@]}" -w ycsb-a -v 8 --records=1000 --depth=16
 	cli a SAVE
-	kill -TERM "${servers[0]}"
-	wait "${servers[0]}" || true
+	kill -TERM "${pids[0]}"
+	wait "${pids[0]}" || true
 	serve a --key-load-delay 500 --loading-process-events-interval-bytes 1024
 	matches "$(cli a PING)" '^LOADING'
 	mininb 1 run "${at[@]}" -w ycsb-c -v 8 --records=1000 --count=10 -o ready=1ms
@@ -200,8 +188,8 @@ on()
 		on $level
 		at[3]=--durability=$level
 		mininb 0 put "${at[@]}" -c 2000 -v 100 --depth=64
-		kill -KILL "${servers[-1]}"
-		wait "${servers[-1]}" || true
+		kill -KILL "${pids[-1]}"
+		wait "${pids[-1]}" || true
 		rm $level.sock
 		serve $level --appendonly "$([[ $level == none ]] && echo no || echo yes)" --appendfsync no
 		run --separate-stderr "$MININB" get "${at[@]}" -c 2000 -v 100 --verify-rate=1
@@ -269,7 +257,7 @@ cluster()
 		mkdir "$port"
 		redis-server --bind 127.0.0.1 --port "$port" --cluster-enabled yes --save '' \
 			--cluster-config-file nodes.conf --dir "$PWD/$port" >"$port.log" 3>&- &
-		servers+=($!)
+		pids+=($!)
 	done
 	for port in "${ports[@]}"; do
 		until node "$port" ping >/dev/null 2>&1; do

@@ -2,27 +2,13 @@
 # shellcheck disable=SC2154 # output and stderr are set by run
 # Client engines with running servers (server.py).
 
-bats_require_minimum_version 1.5.0
-
 load helper
 
 setup()
 {
-	: "${MININB:?}" "${MININB_TEST_PLUGINS:?}" "${MININB_TEST_SERVER:?}"
-	export LC_ALL=C
-	mkdir "$BATS_TEST_TMPDIR/work"
-	cd "$BATS_TEST_TMPDIR/work" || return
+	enter_work
 	remote=$MININB_TEST_PLUGINS/remote.so
 	kept=$MININB_TEST_PLUGINS/remote_kept.so
-	pids=()
-}
-
-teardown()
-{
-	local one
-	for one in "${pids[@]}"; do
-		kill -KILL "$one" 2>/dev/null || true
-	done
 }
 
 # Start a server at each address unix:PATH, and wait until it is ready.

@@ -2,19 +2,13 @@
 # shellcheck disable=SC2154 # output and stderr are set by run
 # Private servers (server.py): start, readiness, measurement and stop.
 
-bats_require_minimum_version 1.5.0
-
 load helper
 
 setup()
 {
-	: "${MININB:?}" "${MININB_TEST_PLUGINS:?}" "${MININB_TEST_SERVER:?}"
-	export LC_ALL=C
-	mkdir "$BATS_TEST_TMPDIR/work"
-	cd "$BATS_TEST_TMPDIR/work" || return
+	enter_work
 	served=$MININB_TEST_PLUGINS/served.so
 	kept=$MININB_TEST_PLUGINS/served_kept.so
-	pid=
 }
 
 # No server that was started in this directory still runs.
