@@ -2,6 +2,8 @@
 /* MariaDB and servers with the same protocol: the verbs and the engine's table. */
 #include "internal.h"
 
+#include "../remote/verbs.h"
+
 /* Parameters of prepared statements are limited to 16 MiB, so that no packet is split. */
 #define VALUE_SIZE_MAX ((16u << 20) - (64u << 10))
 
@@ -13,58 +15,11 @@ version(void)
 	return mysql_get_client_info();
 }
 
-/* --- records --- */
-
-static int
-get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	return pipeline_get(&session->pipeline, key, value);
-}
-
-static void
-release(struct nb_session *session)
-{
-	pipeline_release(&session->pipeline);
-}
-
-static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return pipeline_write(&session->pipeline, NB_REQ_PUT, key, value);
-}
-
-static int
-del(struct nb_session *session, struct nb_slice key)
-{
-	return pipeline_write(&session->pipeline, NB_REQ_DEL, key, (struct nb_slice){0});
-}
-
-static int
-insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return pipeline_write(&session->pipeline, NB_REQ_INSERT, key, value);
-}
-
-static int
-merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
-{
-	if (how != NB_MERGE_ADD_U64)
-		return session->db->host->fail(NB_UNSUPPORTED, "unknown kind of merge %u", how);
-	return pipeline_merge(&session->pipeline, key, operand);
-}
-
 static int
 submit(struct nb_session *session, const struct nb_request *requests, size_t count,
 	size_t *taken)
 {
 	return pipeline_submit(&session->pipeline, requests, count, taken);
-}
-
-static int
-reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
-	uint64_t timeout_ns)
-{
-	return pipeline_reap(&session->pipeline, out, room, count, timeout_ns);
 }
 
 /* --- transactions --- */
@@ -134,14 +89,6 @@ multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 		values[i] = steps[i].value;
 	}
 	return rc;
-}
-
-static int
-execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
-{
-	if (count == 0)
-		return NB_OK;
-	return pipeline_execute(&session->pipeline, steps, count, flags);
 }
 
 enum {

@@ -15,6 +15,8 @@
  */
 #include "redis.h"
 
+#include "../remote/verbs.h"
+
 /* proto-max-bulk-len limits bulk strings to this size. */
 #define SIZE_LIMIT RESP_BULK_MAX
 
@@ -96,65 +98,12 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	return rc;
 }
 
-static void
-release(struct nb_session *session)
-{
-	pipeline_release(&session->pipeline);
-}
-
-/* --- records --- */
-
-static int
-get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	return pipeline_get(&session->pipeline, key, value);
-}
-
-static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return pipeline_write(&session->pipeline, NB_REQ_PUT, key, value);
-}
-
-static int
-insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return pipeline_write(&session->pipeline, NB_REQ_INSERT, key, value);
-}
-
-static int
-del(struct nb_session *session, struct nb_slice key)
-{
-	return pipeline_write(&session->pipeline, NB_REQ_DEL, key, (struct nb_slice){NULL, 0});
-}
-
-static int
-merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
-{
-	if (how != NB_MERGE_ADD_U64)
-		return session->db->host->fail(NB_UNSUPPORTED, "unknown kind of merge %u", how);
-	return pipeline_merge(&session->pipeline, key, operand);
-}
-
-static int
-execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
-{
-	return count == 0 ? NB_OK : pipeline_execute(&session->pipeline, steps, count, flags);
-}
-
 static int
 submit(struct nb_session *session, const struct nb_request *requests, size_t count,
 	size_t *taken)
 {
 	session->turn_left = 0; /* the earlier requests of this turn have been sent */
 	return pipeline_submit(&session->pipeline, requests, count, taken);
-}
-
-static int
-reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
-	uint64_t timeout_ns)
-{
-	return pipeline_reap(&session->pipeline, out, room, count, timeout_ns);
 }
 
 /* --- several records, as steps if one server stores all of them --- */
