@@ -253,4 +253,14 @@ sql_value_number(struct nb_slice part)
 	return number;
 }
 
+/** Whether a step may skip others, so that not all of them are executed. */
+static inline bool
+sql_have_skips(const struct nb_step *steps, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (steps[i].skips != 0)
+			return true;
+	return false;
+}
+
 #endif /* PLUGIN_SQL_H */

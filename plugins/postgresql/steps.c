@@ -190,15 +190,6 @@ send_step(struct nb_session *session, struct flying *op, size_t i, const struct 
 	return pipeline_send(session, op, place->table, statement, &with);
 }
 
-static bool
-have_skips(const struct nb_step *steps, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (steps[i].skips != 0)
-			return true;
-	return false;
-}
-
 /* An operation that cannot be executed is not sent; it is answered when its turn comes. */
 static bool
 refuse(struct flying *op, const char *refusal)
@@ -272,7 +263,8 @@ int
 steps_send(struct nb_session *session, struct flying *op)
 {
 	struct place place;
-	bool has_marks = have_skips(op->steps, op->step_count), are_gets = op->step_count > 1;
+	bool has_marks = sql_have_skips(op->steps, op->step_count),
+	     are_gets = op->step_count > 1;
 	bool is_short = op->step_count == 1 && !has_marks;
 	bool is_snapshot = has_marks || (op->flags & NB_EXEC_SNAPSHOT) != 0;
 	if ((op->flags & ~EXEC_FLAGS) != 0 && refuse(op, "unknown flag"))
