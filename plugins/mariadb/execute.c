@@ -42,15 +42,6 @@ is_list(struct flying *flying)
 	return flight_of(flying)->table != 0;
 }
 
-static bool
-has_skips(const struct nb_step *steps, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (steps[i].skips != 0)
-			return true;
-	return false;
-}
-
 static size_t
 keys_of_table(const struct nb_db *db, const struct nb_step *steps, size_t count,
 	const struct sql_table *table)
@@ -95,14 +86,6 @@ table_of_list(const struct nb_db *db, const struct nb_step *steps, size_t count,
 /* --- bounds --- */
 
 static size_t
-refuse(struct flying *flying, int answer, const char *error)
-{
-	flying->answer = answer;
-	flying->error = error;
-	return 0;
-}
-
-static size_t
 step_bound(const struct nb_db *db, const struct nb_step *step)
 {
 	const struct sql_table *table = table_of(db, step->key);
@@ -145,7 +128,7 @@ check_step(const struct nb_db *db, struct flying *flying, const struct nb_step *
 		!sql_has_last_byte(table->of, step->key))
 		why = "prefix-empty: a set of last bytes needs a last column of one byte";
 	if (why != NULL)
-		(void)refuse(flying, NB_UNSUPPORTED, why);
+		(void)flying_refuse(flying, NB_UNSUPPORTED, why);
 	return why == NULL;
 }
 
@@ -158,9 +141,9 @@ execute_bound(
 	const struct nb_step *steps = request->steps;
 	size_t count = request->step_count, size = 256, parameters = 0;
 	if ((request->flags & ~known) != 0)
-		return refuse(flying, NB_UNSUPPORTED, "execute: unknown flag");
+		return flying_refuse(flying, NB_UNSUPPORTED, "execute: unknown flag");
 	if (count == 0)
-		return refuse(flying, NB_OK, NULL);
+		return 0; /* answer is NB_OK */
 	flying->server = split_server(steps->key, db->target_count);
 	for (size_t i = 0; i < count; i++)
 		if (!check_step(db, flying, &steps[i]))
@@ -182,11 +165,11 @@ execute_bound(
 		size += step_bound(db, &steps[i]);
 	if ((request->flags & NB_EXEC_SNAPSHOT) != 0 &&
 		db->options[ISOLATION].u64 == READ_COMMITTED && count > 1)
-		return refuse(flying, NB_UNSUPPORTED,
+		return flying_refuse(flying, NB_UNSUPPORTED,
 			"isolation=read-committed: reads may see more than one version of the data");
 	return size <= db->packet_max
 		? size
-		: refuse(flying, NB_UNSUPPORTED,
+		: flying_refuse(flying, NB_UNSUPPORTED,
 			  "the steps are longer than max_allowed_packet, or 16 MiB");
 }
 
@@ -270,7 +253,7 @@ encode_text(struct nb_session *session, struct flying *flying, const struct nb_r
 	size_t count = request->step_count, guarded = 0;
 	char *begin = to;
 	bool has_txn = count > 1 && !session->is_in_txn;
-	bool is_guarded = has_skips(steps, count);
+	bool is_guarded = sql_have_skips(steps, count);
 	to += QUERY_HEAD;
 	to = has_txn ? stpcpy(to, begin_text) : to;
 	to = is_guarded ? stpcpy(to, begin_guard) : to;

@@ -150,21 +150,13 @@ decode(void *own, struct flying *flying, char *bytes, size_t size, size_t *need)
 /* --- requests --- */
 
 static size_t
-refuse(struct flying *flying, int answer, const char *error)
-{
-	flying->answer = answer;
-	flying->error = error;
-	return 0;
-}
-
-static size_t
 bound_of_record(
 	struct nb_session *session, struct flying *flying, const struct nb_request *request)
 {
 	const struct nb_db *db = session->db;
 	const struct sql_table *table = table_of(db, request->key);
 	if (table == NULL)
-		return refuse(flying, NB_FAIL, "no table has a prefix of this key");
+		return flying_refuse(flying, NB_FAIL, "no table has a prefix of this key");
 	const struct nb_table *of = table->of;
 	struct nb_slice parts[SQL_COLUMNS_MAX];
 	bool has_value = request->verb == NB_REQ_PUT || request->verb == NB_REQ_INSERT;
@@ -174,13 +166,13 @@ bound_of_record(
 		(has_value &&
 			!sql_split(of->value_columns, of->value_column_count, request->value,
 				parts)))
-		return refuse(flying, NB_FAIL,
+		return flying_refuse(flying, NB_FAIL,
 			"the key or the value does not fit the table's columns");
 	if (request->verb == NB_REQ_MERGE && !table->can_merge)
-		return refuse(flying, NB_UNSUPPORTED,
+		return flying_refuse(flying, NB_UNSUPPORTED,
 			"merge: the table's values are not one column of 8 bytes");
 	if (size > db->packet_max - (64 << 10))
-		return refuse(flying, NB_UNSUPPORTED,
+		return flying_refuse(flying, NB_UNSUPPORTED,
 			"the record is longer than max_allowed_packet, or 16 MiB");
 	flight_of(flying)->table = (uint32_t)(table - db->tables);
 	return command_bound(of->key_column_count + of->value_column_count) + size;
@@ -198,7 +190,7 @@ bound(void *own, struct flying *flying, const struct nb_request *request)
 	else if (request->verb < NB_REQ_EXECUTE)
 		size = bound_of_record(session, flying, request);
 	else
-		size = refuse(flying, NB_UNSUPPORTED, "unknown verb");
+		size = flying_refuse(flying, NB_UNSUPPORTED, "unknown verb");
 	return size != 0 ? begin + size : 0;
 }
 

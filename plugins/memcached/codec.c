@@ -98,25 +98,17 @@ put_number(char *to, uint64_t number)
 /* ---- requests ---- */
 
 static size_t
-refuse(struct flying *flying, const char *error)
-{
-	flying->answer = NB_UNSUPPORTED;
-	flying->error = error;
-	return 0;
-}
-
-static size_t
 bound(void *own, struct flying *flying, const struct nb_request *request)
 {
 	const struct nb_session *session = own;
 	if (request->verb > NB_REQ_MERGE)
-		return refuse(flying, "no such verb");
+		return flying_refuse(flying, NB_UNSUPPORTED, "no such verb");
 	if (request->key.size - 1 >= KEY_TEXT_MAX ||
 		(request->key.size > KEY_MAX && !is_plain(request->key)))
-		return refuse(flying,
+		return flying_refuse(flying, NB_UNSUPPORTED,
 			"a key has 1 to 250 bytes, or to 186 if one is a space or a control character");
 	if (request->value.size > session->db->value_max)
-		return refuse(flying,
+		return flying_refuse(flying, NB_UNSUPPORTED,
 			"the value is longer than the server's items may be; start it with a larger -I");
 	return WORDS + KEY_TEXT_MAX + request->value.size;
 }

@@ -207,14 +207,6 @@ form(const struct flying *flying)
 }
 
 static size_t
-refuse(struct flying *flying, const char *error)
-{
-	flying->answer = NB_UNSUPPORTED;
-	flying->error = error;
-	return 0;
-}
-
-static size_t
 bound_execute(const struct nb_session *session, struct flying *flying)
 {
 	size_t bound = FIXED;
@@ -222,14 +214,15 @@ bound_execute(const struct nb_session *session, struct flying *flying)
 	if (flying->step_count == 0)
 		return 0; /* answer is NB_OK */
 	if ((flying->flags & ~known) != 0)
-		return refuse(flying, "execute: unknown flag");
+		return flying_refuse(flying, NB_UNSUPPORTED, "execute: unknown flag");
 	if ((flying->own[0] = form_of(flying)) == 0)
-		return refuse(flying,
+		return flying_refuse(flying, NB_UNSUPPORTED,
 			"execute: Redis keeps no order of keys to find a prefix, and has no other steps");
 	if (form(flying) == FORM_SCRIPT && session->db->execute_sha[0] == '\0')
-		return refuse(flying, "execute: the server has no scripts");
+		return flying_refuse(
+			flying, NB_UNSUPPORTED, "execute: the server has no scripts");
 	if (!are_together(session, flying->steps, flying->step_count))
-		return refuse(flying,
+		return flying_refuse(flying, NB_UNSUPPORTED,
 			session->map != NULL
 				? "execute: the keys are not in one slot of the cluster"
 				: "execute: the keys are not on one server");
@@ -340,9 +333,10 @@ bound_request(void *own, struct flying *flying, const struct nb_request *request
 	if (request->verb == NB_REQ_EXECUTE)
 		bound = bound_execute(session, flying);
 	else if (request->verb == NB_REQ_MERGE && session->db->merge_sha[0] == '\0')
-		bound = refuse(flying, "merge: the server has no scripts");
+		bound = flying_refuse(
+			flying, NB_UNSUPPORTED, "merge: the server has no scripts");
 	else if (request->verb > NB_REQ_EXECUTE)
-		bound = refuse(flying, "unknown request");
+		bound = flying_refuse(flying, NB_UNSUPPORTED, "unknown request");
 	if (bound == 0)
 		return 0;
 	flying->answer = take_turn(session, flying, request);

@@ -44,6 +44,15 @@ struct flying {
 	size_t kept_size, kept_room;
 };
 
+/** For bound(): set the answer of a request that cannot be sent. Returns 0. */
+static inline size_t
+flying_refuse(struct flying *flying, int32_t answer, const char *error)
+{
+	flying->answer = answer;
+	flying->error = error;
+	return 0;
+}
+
 #define CODEC_VERB 1000u       /* first verb of a plugin's own */
 #define CODEC_GARBAGE SIZE_MAX /* decode: not a valid answer of such a server */
 #define CODEC_AGAIN_ROOM 64u   /* bytes that again() may put before the request */
