@@ -123,24 +123,17 @@ nb_histogram_add(struct nb_histogram *histogram, uint64_t value_ns)
 	histogram_add(histogram, value_ns);
 }
 
-/* The bucket of a value. */
-static size_t
-bucket_of(uint64_t value_ns)
-{
-	return histogram_index(value_ns < HISTOGRAM_HOUR ? value_ns : HISTOGRAM_HOUR);
-}
-
 /* All values are in the buckets from first_bucket() up to, not including, end_bucket(). */
 static size_t
 first_bucket(const struct nb_histogram *histogram)
 {
-	return bucket_of(histogram->min);
+	return histogram_bucket(histogram->min);
 }
 
 static size_t
 end_bucket(const struct nb_histogram *histogram)
 {
-	return histogram->min <= histogram->max ? bucket_of(histogram->max) + 1 : 0;
+	return histogram->min <= histogram->max ? histogram_bucket(histogram->max) + 1 : 0;
 }
 
 static void

@@ -86,6 +86,13 @@ histogram_index(uint64_t value)
 	return ((size_t)shift << (HISTOGRAM_SUB_BITS - 1)) + (size_t)(value >> shift);
 }
 
+/** The bucket that counts a value. */
+static inline size_t
+histogram_bucket(uint64_t value_ns)
+{
+	return histogram_index(value_ns < HISTOGRAM_HOUR ? value_ns : HISTOGRAM_HOUR);
+}
+
 /** log2 of the number of values of a bucket. */
 static inline unsigned
 histogram_shift(size_t index)
@@ -133,9 +140,8 @@ histogram_add_part(
 	sums->sum += value_ns;
 	sums->min = value_ns < sums->min ? value_ns : sums->min;
 	sums->max = value_ns > sums->max ? value_ns : sums->max;
-	uint64_t counted = value_ns < HISTOGRAM_HOUR ? value_ns : HISTOGRAM_HOUR;
 	/* Atomic, for a thread that reads it concurrently (histogram_peek). */
-	uint64_t *place = &histogram->counts[histogram_index(counted)];
+	uint64_t *place = &histogram->counts[histogram_bucket(value_ns)];
 	uint64_t now = __atomic_load_n(place, __ATOMIC_RELAXED) + 1;
 	__atomic_store_n(place, now, __ATOMIC_RELAXED);
 	if (__builtin_expect((now & HISTOGRAM_MARK) != 0, 0))
@@ -174,8 +180,7 @@ histogram_add(struct nb_histogram *histogram, uint64_t value_ns)
 static inline void
 histogram_add_times(struct nb_histogram *histogram, uint64_t value_ns, uint64_t times)
 {
-	uint64_t counted = value_ns < HISTOGRAM_HOUR ? value_ns : HISTOGRAM_HOUR;
-	uint64_t *place = &histogram->counts[histogram_index(counted)];
+	uint64_t *place = &histogram->counts[histogram_bucket(value_ns)];
 	uint64_t now = __atomic_load_n(place, __ATOMIC_RELAXED) + times;
 	__atomic_store_n(place, now, __ATOMIC_RELAXED);
 	histogram->sum += (uint128)value_ns * times;

@@ -78,13 +78,6 @@ member(struct json_reader *reader, const json_t *object, const char *name, uint6
 	return value;
 }
 
-/** The bucket of a value. */
-static size_t
-bucket(uint64_t value_ns)
-{
-	return histogram_index(value_ns < HISTOGRAM_HOUR ? value_ns : HISTOGRAM_HOUR);
-}
-
 static void
 read_extremes(struct json_reader *reader, const json_t *object, struct nb_histogram *into)
 {
@@ -99,7 +92,8 @@ read_extremes(struct json_reader *reader, const json_t *object, struct nb_histog
 			(unsigned long long)count, (unsigned long long)has);
 	if (has == 0)
 		return;
-	if (bucket(least) != bucket(low) || bucket(most) != bucket(into->max) || least > most)
+	if (histogram_bucket(least) != histogram_bucket(low) ||
+		histogram_bucket(most) != histogram_bucket(into->max) || least > most)
 		json_bad(reader, "min_ns and max_ns differ from hdr");
 	into->min = least;
 	into->max = most;
