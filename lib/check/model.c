@@ -430,7 +430,7 @@ PROMISE(random_puts_gets_deletes_answer_as_the_oracle)
 static uint32_t
 kinds_of(const struct nb_engine *e)
 {
-	bool is_ordered = e->scan_open != NULL && (e->caps & NB_CAP_ORDERED) != 0;
+	bool is_ordered = engine_has_scan(e);
 	return POINTS | (uint32_t)(e->insert != NULL) << INSERT |
 		(uint32_t)(e->batch != NULL) << BATCH |
 		(uint32_t)(e->multi_get != NULL) << MULTI_GET | (uint32_t)is_ordered << SCAN |

@@ -28,7 +28,7 @@ batch_read_check(const struct nb_run *run)
 	if (run->options.procs > 1)
 		return error_set(
 			NB_ERR_USAGE, "batch-read: one process reads the edges; omit --procs");
-	if ((engine->caps & NB_CAP_ORDERED) == 0 || engine->scan_open == NULL)
+	if (!engine_has_scan(engine))
 		return error_set(NB_UNSUPPORTED,
 			"batch-read needs ordered scans, which %s does not have", engine->name);
 	return NB_OK;

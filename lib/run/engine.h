@@ -16,6 +16,13 @@ struct nb_engine_ref {
 	const char *path;       /* owned; "built in" for linked-in engines */
 };
 
+/** Whether it scans in the order of the keys. */
+static inline bool
+engine_has_scan(const struct nb_engine *engine)
+{
+	return engine->scan_open != NULL && (engine->caps & NB_CAP_ORDERED) != 0;
+}
+
 /** A possible location of an engine. */
 struct engine_site {
 	char *name;

@@ -149,10 +149,9 @@ int
 rows_count(struct nb_run *run, struct row_counts *rows)
 {
 	const struct nb_engine *engine = &run->engine->table;
-	bool can_scan = (engine->caps & NB_CAP_ORDERED) != 0 && engine->scan_open != NULL;
 	*rows = (struct row_counts){.how = ROWS_UNKNOWN};
 	if (run->job->graph == NULL || run->options.verify_rate <= 0 || stop_requested() ||
-		(engine->count == NULL && !can_scan))
+		(engine->count == NULL && !engine_has_scan(engine)))
 		return NB_OK;
 	run->counting = rows;
 	run_begin_phase(run, "count");

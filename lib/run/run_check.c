@@ -86,8 +86,7 @@ int
 run_check_verbs(
 	const struct nb_engine *engine, const struct nb_job *job, const struct nb_group *group)
 {
-	if (group_has(group, NB_OP_SCAN) &&
-		(engine->scan_open == NULL || (engine->caps & NB_CAP_ORDERED) == 0))
+	if (group_has(group, NB_OP_SCAN) && !engine_has_scan(engine))
 		return lacks(engine, group, "ordered scans");
 	if (group_has(group, NB_OP_INSERT) && group->insert_verb == NB_INSERT_NATIVE &&
 		engine->insert == NULL)

@@ -21,13 +21,6 @@ enum {
 		1u << NB_OP_UPSERT | 1u << NB_OP_DELETE | 1u << NB_OP_SCAN | 1u << NB_OP_RMW
 };
 
-/** Whether scans are possible. If not, a scan in the trace is a failure. */
-static bool
-can_scan(const struct nb_engine *engine)
-{
-	return engine->scan_open != NULL && (engine->caps & NB_CAP_ORDERED) != 0;
-}
-
 /**
  * The next due time for all threads. A thread has the operations of its keys, so none has its
  * own schedule.
@@ -87,7 +80,7 @@ job_open_trace(
 		.spec = &part->spec,
 		.shards = part->plan.threads,
 		.are_values_keys = trace_reader_format(part->reader) == NB_TRACE_YCSB_TEXT,
-		.can_scan = can_scan(&run->engine->table),
+		.can_scan = engine_has_scan(&run->engine->table),
 		.key_size_max = run->engine->table.key_size_max,
 		.value_size_max = run->engine->table.value_size_max,
 		.count = part->group->count,

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "run/engine.h"
 #include "serve/call.h"
 
 enum { SCAN_COUNT = 10, SCAN_MOST = 1000 };
@@ -120,7 +121,7 @@ do_scan(const struct call *call)
 	struct scan scan = {.count = SCAN_COUNT};
 	char cursor[24];
 	int64_t from = 0;
-	if (engine->scan_open == NULL || (engine->caps & NB_CAP_ORDERED) == 0) {
+	if (!engine_has_scan(engine)) {
 		add_error(call, "the engine has no ordered scan");
 		return;
 	}

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "run/engine.h"
 #include "serve/server.h"
 
 /* A request of the compact protocol, parsed. */
@@ -92,13 +93,6 @@ break_off(struct conn *conn, const char *text)
 	return 0;
 }
 
-/** Whether scans are possible. They need an order, to continue after a key. */
-static bool
-has_scan(const struct nb_engine *engine)
-{
-	return engine->scan_open != NULL && (engine->caps & NB_CAP_ORDERED) != 0;
-}
-
 static uint32_t
 kinds_of(const struct server *server)
 {
@@ -107,7 +101,7 @@ kinds_of(const struct server *server)
 		(engine->flush != NULL ? 1u << NB_WIRE_SETTLE : 0) |
 		(engine->checkpoint != NULL ? 1u << NB_WIRE_CHECKPOINT : 0) |
 		(engine->stats != NULL ? 1u << NB_WIRE_STATS : 0) |
-		(has_scan(engine) ? 1u << NB_WIRE_SCAN : 0);
+		(engine_has_scan(engine) ? 1u << NB_WIRE_SCAN : 0);
 }
 
 static size_t
@@ -510,7 +504,7 @@ begin_scan(struct conn *conn, const struct nb_wire_head *head, const char *bytes
 	conn->need = whole;
 	if (size < whole)
 		return 0;
-	if (has_scan(conn->thread->window.engine))
+	if (engine_has_scan(conn->thread->window.engine))
 		serve_scan(
 			conn, head, (struct nb_slice){bytes + sizeof(*head), head->key_size});
 	else
