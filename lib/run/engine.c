@@ -41,16 +41,6 @@ null_engine_plugin(void);
 const struct nb_engine *
 memory_engine_plugin(void);
 
-static int
-host_fail(int code, const char *fmt, ...)
-{
-	va_list args;
-	va_start(args, fmt);
-	error_setv(code, fmt, args);
-	va_end(args);
-	return code;
-}
-
 /* Messages since engine_forget_messages(). An engine's own threads log, too. */
 enum { MESSAGES_MAX = 32 };
 static pthread_mutex_t messages_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -171,7 +161,7 @@ const struct nb_host *
 nb_engine_host(void)
 {
 	static const struct nb_host host = {
-		.size = sizeof(host), .abi = NB_ENGINE_ABI, .fail = host_fail, .log = host_log};
+		.size = sizeof(host), .abi = NB_ENGINE_ABI, .fail = error_set, .log = host_log};
 	return &host;
 }
 

@@ -11,7 +11,7 @@
  */
 #include <stdlib.h>
 
-#include "base/error.h"
+#include "base/stats.h"
 #include "run/run.h"
 
 enum { FLOOR_OPS = 1 << 13, FLOOR_BYTES = 4 << 20, PASSES = 5 };
@@ -43,13 +43,6 @@ run_pass(struct nb_run *run, struct job_worker *worker, double *op_ns)
 		*op_ns = (double)clock_ns(&run->clock, ticks) / (double)worker->measured;
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /** The first pass, which warms caches, is not measured. */
 static void
 run_passes(struct nb_run *run, struct job_worker *worker)
@@ -59,8 +52,8 @@ run_passes(struct nb_run *run, struct job_worker *worker)
 	run_pass(run, worker, &first_ns);
 	for (int pass = 0; pass < PASSES && worker->rc == NB_OK; pass++)
 		run_pass(run, worker, &op_ns[pass]);
-	qsort(op_ns, PASSES, sizeof(*op_ns), compare_doubles);
-	run->measured.floor_op_ns = op_ns[PASSES / 2];
+	stats_sort(op_ns, PASSES);
+	run->measured.floor_op_ns = stats_median(op_ns, PASSES);
 	nb_histogram_reset(all);
 	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++) {
 		if (worker->counts[kind].service != NULL)

@@ -299,12 +299,6 @@ make_steps(struct ops_maker *maker, struct making *making, uint32_t j)
 	maker->inserted += kind == TAO_KIND_INSERT;
 }
 
-static inline uint64_t
-random_of(const struct ops_spec *spec, uint64_t i)
-{
-	return splitmix64_mix(spec->seed + i * UINT64_C(0x9e3779b97f4a7c15));
-}
-
 static void
 tao_begin(struct ops_maker *maker, uint64_t stratum)
 {
@@ -340,7 +334,7 @@ tao_make(struct ops_maker *maker)
 			.numbers = maker->numbers + first,
 			.keys = maker->keys + first,
 			.values = maker->values + first};
-		making.random = random_of(spec, op->index);
+		making.random = ops_random(spec, op->index);
 		if (op->kind == NB_OP_READ) {
 			uint64_t number = pick_record(&making, TAO_BAR_READ);
 			maker->keys[first].size = tao_key(graph, number, key_bytes(&making));
@@ -402,7 +396,7 @@ tao_writes(const struct ops_spec *spec, uint64_t i, uint64_t number)
 	struct ops_maker maker = {.spec = spec};
 	uint32_t kind = maker.kinds[turn_to(&maker, i)];
 	struct making making = {
-		.spec = spec, .graph = spec->keys->graph, .random = random_of(spec, i)};
+		.spec = spec, .graph = spec->keys->graph, .random = ops_random(spec, i)};
 	if (kind == TAO_KIND_TXN_WRITE)
 		return txn_writes(&making, maker.txns, number);
 	if (kind < TAO_KIND_INSERT || kind > TAO_KIND_DELETE)
