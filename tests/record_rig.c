@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/histogram.h"
 #include "base/rng.h"
 #include "unit.h"
 
@@ -78,14 +79,6 @@ latencies(uint64_t seed, uint64_t count, double median_ns)
 	return histogram;
 }
 
-static uint64_t
-supported(const struct nb_histogram *histogram, double percent)
-{
-	return nb_histogram_supports(histogram, percent, NULL)
-		? nb_histogram_percentile(histogram, percent)
-		: 0;
-}
-
 static char *
 copy(const char *text)
 {
@@ -105,9 +98,9 @@ add_latency(struct sample *sample, uint32_t kind, uint32_t is_response, uint64_t
 	*into = (struct sample_latency){.kind = kind,
 		.is_response = is_response,
 		.count = count,
-		.p50_ns = supported(histogram, 50),
-		.p99_ns = supported(histogram, 99),
-		.p999_ns = supported(histogram, 99.9),
+		.p50_ns = histogram_supported(histogram, 50),
+		.p99_ns = histogram_supported(histogram, 99),
+		.p999_ns = histogram_supported(histogram, 99.9),
 		.max_ns = nb_histogram_max(histogram)};
 	ck_assert_int_eq(nb_histogram_encode(histogram, &into->hdr), NB_OK);
 	nb_histogram_delete(histogram);
