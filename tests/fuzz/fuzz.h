@@ -2,6 +2,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 /** Functions that all fuzz targets share: an assertion that aborts, and files in memory. */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,16 @@ file_of(const void *data, size_t size, char path[static FUZZ_PATH])
 	require(size == 0 || write(fd, data, size) == (ssize_t)size, "the file can be written");
 	snprintf(path, FUZZ_PATH, "/proc/self/fd/%d", fd);
 	return fd;
+}
+
+/** Create or overwrite the file with these bytes. */
+static inline void
+put_file(const char *path, const void *data, size_t size)
+{
+	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+	require(fd >= 0 && (size == 0 || write(fd, data, size) == (ssize_t)size),
+		"the file can be written");
+	close(fd);
 }
 
 /** A name for a file or directory of this process, in memory if possible. */

@@ -6,7 +6,6 @@
  *
  *     tests/fuzz/fuzz_crash -max_len=4096 -dict=.../crash.dict NEW_CORPUS .../corpus/crash
  */
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <mininb/crash.h>
@@ -20,15 +19,6 @@ static void
 remove_directory(void)
 {
 	rmdir(directory);
-}
-
-static void
-put_file(const char *path, const uint8_t *data, size_t size)
-{
-	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-	require(fd >= 0 && (size == 0 || write(fd, data, size) == (ssize_t)size),
-		"the file can be written");
-	close(fd);
 }
 
 static void

@@ -20,15 +20,6 @@ static const char result_text[] =
 	"\"measured\":{\"ops\":1900,\"wall_ns\":28344632},"
 	"\"groups\":[{\"ops\":700,\"by_thread\":[{}]}]}]}";
 
-static void
-put_file(const char *path, const uint8_t *data, size_t size)
-{
-	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-	require(fd >= 0 && (size == 0 || write(fd, data, size) == (ssize_t)size),
-		"the file can be written");
-	close(fd);
-}
-
 static int
 is_file(const char *path, const uint8_t *data, size_t size)
 {

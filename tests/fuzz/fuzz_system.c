@@ -130,10 +130,7 @@ put_part(size_t index, const char *from, size_t size)
 {
 	char path[PATH];
 	snprintf(path, sizeof(path), "%s%s", tree, names[index]);
-	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-	require(fd >= 0 && (size == 0 || write(fd, from, size) == (ssize_t)size),
-		"the file can be written");
-	close(fd);
+	put_file(path, from, size);
 	is_there[index] = true;
 }
 
