@@ -193,11 +193,8 @@ key_number(struct nb_slice key)
 static size_t
 bound(void *own, struct flying *flying, const struct nb_request *request)
 {
-	if (request->verb > NB_REQ_EXECUTE) {
-		flying->answer = NB_UNSUPPORTED;
-		flying->error = "unknown verb";
-		return 0;
-	}
+	if (request->verb > NB_REQ_EXECUTE)
+		return flying_refuse(flying, NB_UNSUPPORTED, "unknown verb");
 	size_t size = REQUEST_HEAD + request->value.size;
 	for (uint64_t i = 0; i < request->step_count; i++)
 		size += REQUEST_HEAD + request->steps[i].value.size;
