@@ -16,6 +16,7 @@
  *     syscall_log.c  validates a recording
  *     image.c        computes from a recording the files that a power loss may leave
  *     power.c        rounds of NB_CRASH_POWER
+ *     power_draw.c   chooses the states that they check
  *
  * A chain is one database and everything written to it since it was new, over several
  * rounds. The operations of a session are numbered through a chain, so a number identifies

@@ -3,7 +3,7 @@
  * Marks the moments of a recording at which a power loss could take much. At most moments
  * little is pending, because an engine has just synced its log. Defects that are hard to
  * find need more: a record in two sectors, or a log that is truncated before the snapshot
- * is durable. One pass over the recording marks such moments, and power.c computes states
+ * is durable. One pass over the recording marks such moments, and power_draw.c draws states
  * there.
  *
  * A mark only guides the search; image_choose.c alone decides which states are legal. The

@@ -23,6 +23,10 @@ struct power_list {
 	uint64_t *done, count;
 };
 
+/** Whether a state may be made with entry `done` in flight. */
+bool
+power_is_moment(const struct image *image, uint64_t done);
+
 struct power_moments {
 	struct power_list of[POWER_CLASSES];
 	uint64_t turn; /* selects other kinds of states at the same moments */
