@@ -47,6 +47,16 @@ server_create(struct server *server, const struct server_common *common, size_t 
 void
 server_destroy(struct server *server);
 
+/** Expand a command into words, or into one text if `text` is not NULL; destroy or free it. */
+NB_MUST_CHECK int
+server_expand(
+	struct words *words, char **text, const struct server *server, enum target_key key);
+
+/** Expand a command and find its program; destroy the words and free the program. */
+NB_MUST_CHECK int
+server_find_command(
+	struct words *words, char **program, const struct server *server, enum target_key key);
+
 /** Check that all of its command lines can be expanded. */
 NB_MUST_CHECK int
 server_check(const struct server *server);
