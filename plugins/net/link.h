@@ -10,6 +10,8 @@
 
 #include <mininb/wire.h>
 
+enum { LINK_HEAD = sizeof(struct nb_wire_head) };
+
 /** A request without an answer. */
 struct flying {
 	uint64_t tag;
@@ -86,6 +88,10 @@ link_add(struct link *link, const struct nb_request *request);
 /** Send the current batch. Returns NB_OK or a failure. */
 int
 link_send(struct link *link);
+
+/** All batches in flight were refused: send them again with the new view. */
+int
+link_send_again(struct link *link);
 
 /**
  * Take the received answers, at most `room`. Adds the sizes of their requests to *bytes. Returns
