@@ -16,11 +16,9 @@
  *   larger one, and the old one is kept until the release.
  */
 #include "stream.h"
-#include "address.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -28,7 +26,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,8 +35,6 @@ enum {
 	FAILURE_MAX = 400,
 	POLL_MAX = 64 /* streams that one poll(2) waits for without an allocation */
 };
-
-#define CONNECT_NS (10 * STREAM_SECOND_NS)
 
 /*
  * SO_RCVTIMEO may expire late by a tick of the kernel's timer, 1 to 10 ms. So recv(2) sleeps
@@ -53,20 +48,6 @@ stream_now_ns(void)
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * STREAM_SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t
-deadline(uint64_t timeout_ns)
-{
-	uint64_t now = stream_now_ns();
-	return timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
-}
-
-static uint64_t
-left_until(uint64_t deadline_ns)
-{
-	uint64_t now = stream_now_ns();
-	return deadline_ns > now ? deadline_ns - now : 0;
 }
 
 /* ---- failures ---- */
@@ -105,121 +86,7 @@ fail_memory(struct stream *stream, size_t size)
 	if (__builtin_expect((stream)->failure != NULL, 0)) \
 	return stream_fail(stream, "failed")
 
-/* ---- connect ---- */
-
-/** Returns 0 or errno. */
-static int
-await_connection(int fd, uint64_t deadline_ns)
-{
-	struct pollfd writable = {.fd = fd, .events = POLLOUT};
-	for (int rc = -1; rc < 0;) {
-		uint64_t left_ms = left_until(deadline_ns) / 1000000;
-		rc = poll(&writable, 1, left_ms > 1000000 ? 1000000 : (int)left_ms);
-		if (rc == 0)
-			return ETIMEDOUT;
-		if (rc < 0 && errno != EINTR)
-			return errno;
-	}
-	int error = 0;
-	socklen_t length = sizeof(error);
-	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
-}
-
-static int
-connect_until(int fd, const struct sockaddr *to, socklen_t size, uint64_t deadline_ns)
-{
-	static const struct timespec while_busy = {.tv_nsec = 1000000};
-	while (connect(fd, to, size) != 0 && errno != EISCONN) {
-		if (errno == EINPROGRESS || errno == EINTR)
-			return await_connection(fd, deadline_ns);
-		/* EAGAIN: the backlog of a Unix socket is full. */
-		if (errno != EAGAIN)
-			return errno;
-		if (left_until(deadline_ns) == 0)
-			return ETIMEDOUT;
-		nanosleep(&while_busy, NULL);
-	}
-	return 0;
-}
-
-/** Returns a connected socket, or -1 with *error. */
-static int
-connect_to(int family, int protocol, const struct sockaddr *to, socklen_t size,
-	uint64_t timeout_ns, int *error)
-{
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
-	if (fd < 0) {
-		*error = errno;
-		return -1;
-	}
-	*error = connect_until(fd, to, size, deadline(timeout_ns));
-	if (*error == 0)
-		return fd;
-	close(fd);
-	return -1;
-}
-
-static int
-connect_unix(const struct address *address, uint64_t timeout_ns, int *error)
-{
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	memcpy(to.sun_path, address->host, strlen(address->host));
-	return connect_to(
-		AF_UNIX, 0, (const struct sockaddr *)&to, sizeof(to), timeout_ns, error);
-}
-
-/** Tries every address of the host name. *name_error: error of getaddrinfo(3). */
-static int
-connect_inet(const struct address *address, uint64_t timeout_ns, int *error, int *name_error)
-{
-	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-	struct addrinfo *list = NULL;
-	int fd = -1;
-	*name_error = getaddrinfo(address->host, address->port, &hints, &list);
-	if (*name_error != 0)
-		return -1;
-	for (const struct addrinfo *to = list; fd < 0 && to != NULL; to = to->ai_next)
-		fd = connect_to(to->ai_family, to->ai_protocol, to->ai_addr, to->ai_addrlen,
-			timeout_ns, error);
-	freeaddrinfo(list);
-	return fd;
-}
-
-static int
-fail_connect(const struct nb_host *host, const char *address, int error, int name_error)
-{
-	if (name_error != 0)
-		return host->fail(NB_FAIL, "%s: the host name cannot be resolved: %s", address,
-			name_error == EAI_SYSTEM ? strerror(errno) : gai_strerror(name_error));
-	return host->fail(NB_FAIL, "%s: cannot connect: %s%s", address, strerror(error),
-		error == ECONNREFUSED || error == ENOENT ? "; is the server running?" : "");
-}
-
-int
-stream_open(struct stream *stream, const struct nb_host *host, const char *address,
-	const struct stream_options *options)
-{
-	struct address parts;
-	int error = 0, name_error = 0;
-	uint64_t timeout_ns = options->connect_ns != 0 ? options->connect_ns : CONNECT_NS;
-	memset(stream, 0, sizeof(*stream));
-	if (options->connect != NULL)
-		return options->connect(stream, host, address, options, timeout_ns);
-	int rc = address_parse(&parts, host, address, options->default_port);
-	if (rc != NB_OK)
-		return rc;
-	int fd = parts.is_unix ? connect_unix(&parts, timeout_ns, &error)
-			       : connect_inet(&parts, timeout_ns, &error, &name_error);
-	if (fd < 0)
-		return fail_connect(host, address, error, name_error);
-	rc = stream_adopt(stream, host, address, fd, options);
-	if (rc != NB_OK || options->secure == NULL)
-		return rc;
-	rc = options->secure(stream, options, timeout_ns);
-	if (rc != NB_OK)
-		stream_close(stream);
-	return rc;
-}
+/* ---- open and close ---- */
 
 /* For TCP only: a Unix socket rejects these options and does not need them. */
 static void
@@ -554,12 +421,12 @@ stream_wait(struct stream *stream, size_t need, uint64_t timeout_ns, size_t *cam
 		rc = push_and_pull(stream, need, came);
 	if (rc != NB_OK || *came > 0 || timeout_ns == 0)
 		return rc;
-	uint64_t deadline_ns = deadline(timeout_ns), left_ns = timeout_ns;
+	uint64_t deadline_ns = stream_deadline(timeout_ns), left_ns = timeout_ns;
 	if (stream->spin_ns > 0)
 		rc = spin(stream, need, deadline_ns, came);
 	while (rc == NB_OK && *came == 0 && left_ns > 0) {
 		rc = sleep_once(stream, need, left_ns, came);
-		left_ns = left_until(deadline_ns);
+		left_ns = stream_left_until(deadline_ns);
 	}
 	return rc;
 }
@@ -574,11 +441,11 @@ fail_time(struct stream *stream, uint64_t timeout_ns)
 int
 stream_flush(struct stream *stream, uint64_t timeout_ns)
 {
-	uint64_t deadline_ns = deadline(timeout_ns), left_ns = 1;
+	uint64_t deadline_ns = stream_deadline(timeout_ns), left_ns = 1;
 	size_t came;
 	int rc = stream_push(stream);
 	for (; rc == NB_OK && stream_unsent(stream) > 0 && left_ns > 0;
-		left_ns = left_until(deadline_ns)) {
+		left_ns = stream_left_until(deadline_ns)) {
 		rc = streams_wait(&stream, 1, left_ns);
 		if (rc == NB_OK)
 			rc = push_and_pull(stream, 0, &came);
@@ -589,11 +456,11 @@ stream_flush(struct stream *stream, uint64_t timeout_ns)
 int
 stream_receive(struct stream *stream, size_t size, uint64_t timeout_ns)
 {
-	uint64_t deadline_ns = deadline(timeout_ns);
+	uint64_t deadline_ns = stream_deadline(timeout_ns);
 	size_t came, have;
 	stream_front(stream, &have);
 	while (have < size) {
-		uint64_t left_ns = left_until(deadline_ns);
+		uint64_t left_ns = stream_left_until(deadline_ns);
 		int rc = stream_wait(stream, size, left_ns, &came);
 		if (rc != NB_OK)
 			return rc;

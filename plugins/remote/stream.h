@@ -201,4 +201,19 @@ stream_receive_line(struct stream *stream, char **line, uint64_t timeout_ns);
 uint64_t
 stream_now_ns(void);
 
+/** The end of a timeout that begins now. */
+static inline uint64_t
+stream_deadline(uint64_t timeout_ns)
+{
+	uint64_t now = stream_now_ns();
+	return timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
+}
+
+static inline uint64_t
+stream_left_until(uint64_t deadline_ns)
+{
+	uint64_t now = stream_now_ns();
+	return deadline_ns > now ? deadline_ns - now : 0;
+}
+
 #endif /* REMOTE_STREAM_H */
