@@ -115,3 +115,10 @@ connection_load_scripts(struct stream *stream, struct nb_db *db)
 	memcpy(db->execute_sha, execute_sha, sizeof(execute_sha));
 	return NB_OK;
 }
+
+bool
+call_contains(const struct call *call, const char *text)
+{
+	return call->reply.type == RESP_BULK &&
+		memmem(call->reply.text, call->reply.size, text, strlen(text)) != NULL;
+}

@@ -77,7 +77,6 @@ struct nb_session {
 
 /* --- synchronous commands of one connection: connection.c --- */
 
-enum { CALL_MAX = 8 /* maximum number of arguments */ };
 #define CALL_NS (10 * STREAM_SECOND_NS)
 
 /** A complete reply: its first header, and all of its bytes. Lent until the next call. */
@@ -112,6 +111,10 @@ connection_order(struct stream *stream, struct call *call, uint64_t timeout_ns,
 #define CONNECTION_ORDER(stream, call, ...) \
 	connection_order(stream, call, CALL_NS, (const char *const[]){__VA_ARGS__, NULL})
 
+/** Whether the reply is a bulk string that contains the text. */
+bool
+call_contains(const struct call *call, const char *text);
+
 /** Log in, select the database and, in a cluster, allow reads from a replica. */
 int
 connection_hello(struct stream *stream, const struct nb_db *db);
@@ -122,6 +125,12 @@ connection_hello(struct stream *stream, const struct nb_db *db);
  */
 int
 connection_load_scripts(struct stream *stream, struct nb_db *db);
+
+/* --- settings: settings.c --- */
+
+/** Check the settings of a server for the durability level, and log them. */
+int
+settings_read(struct stream *stream, struct nb_db *db, uint32_t level);
 
 /* --- requests: codec.c --- */
 
