@@ -27,7 +27,7 @@ enum { FORM_MGET = 1, FORM_MSET, FORM_MULTI, FORM_SCRIPT, FORM_MASK = 255 };
  * to send the request to again.
  */
 enum { IS_ASKING = 1, IS_REFUSED = 2, IS_AGAIN = 4 };
-enum { TURN_SHIFT = 8, TRIES_SHIFT = 8, SLOT_SHIFT = 32, SERVER_SHIFT = 32 };
+enum { TRIES_SHIFT = 8, SLOT_SHIFT = 32, SERVER_SHIFT = 32 };
 
 enum {
 	TRIES_MAX = 1000,
@@ -39,145 +39,6 @@ enum {
 
 #define RETRY_FIRST_NS UINT64_C(1000000)
 #define RETRY_LONGEST_NS UINT64_C(50000000)
-
-/* --- choice of the server --- */
-
-static uint32_t
-server_of(const struct nb_session *session, struct nb_slice key, bool is_read)
-{
-	const struct nb_db *db = session->db;
-	bool is_replica = is_read && db->reads_replicas;
-	uint32_t server;
-	if (session->map != NULL) {
-		const struct slot_map *map = session->map;
-		server = (is_replica ? map->replica : map->owner)[slot_of(key)];
-		server = server != SLOT_NONE
-			? server
-			: 0; /* server 0 will report that no node owns it */
-	} else {
-		server = split_server(key, db->server_count);
-		server += is_replica ? db->server_count : 0;
-	}
-	return server * db->connections + session->connection;
-}
-
-static uint32_t
-choose_server(void *own, const struct nb_request *request)
-{
-	return request->verb == NB_REQ_EXECUTE
-		? server_of(own, request->steps[0].key, false)
-		: server_of(own, request->key, request->verb == NB_REQ_GET);
-}
-
-/** Whether one command, transaction or script can contain all of the keys. */
-static bool
-are_together(const struct nb_session *session, const struct nb_step *steps, size_t count)
-{
-	const struct nb_db *db = session->db;
-	if (session->map != NULL) {
-		uint32_t slot = slot_of(steps[0].key);
-		for (size_t i = 1; i < count; i++)
-			if (slot_of(steps[i].key) != slot)
-				return false;
-		return true;
-	}
-	for (size_t i = 1; db->server_count > 1 && i < count; i++)
-		if (split_server(steps[i].key, db->server_count) !=
-			split_server(steps[0].key, db->server_count))
-			return false;
-	return true;
-}
-
-/* --- choice of the connection --- */
-
-static struct turn *
-turn_of(const struct nb_session *session, struct nb_slice key)
-{
-	return &session->turns[split_hash(key) & session->turn_mask];
-}
-
-/** Consecutive requests share a connection, and thus a write. */
-static uint32_t
-next_connection(struct nb_session *session)
-{
-	if (session->turn_left-- == 0) {
-		session->turn_left = session->turn_size - 1;
-		session->turn = (session->turn + 1) % session->db->connections;
-	}
-	return session->turn;
-}
-
-/**
- * The connection that requests for these keys have in flight, or UINT32_MAX. *is_one: all
- * use the same one.
- */
-static uint32_t
-connection_in_use(const struct nb_session *session, const struct flying *flying, bool *is_one)
-{
-	uint32_t connection = UINT32_MAX;
-	*is_one = true;
-	for (size_t i = 0; i < flying->step_count; i++) {
-		const struct turn *turn = turn_of(session, flying->steps[i].key);
-		if (turn->in_flight == 0)
-			continue;
-		*is_one &= connection == UINT32_MAX || connection == turn->connection;
-		connection = turn->connection;
-	}
-	return connection;
-}
-
-/**
- * Like take_turn(), for all keys of a list of steps. If their connections differ, it waits
- * until nothing is in flight.
- */
-static int
-take_turns(struct nb_session *session, const struct flying *flying)
-{
-	bool is_one;
-	uint32_t connection = connection_in_use(session, flying, &is_one);
-	if (!is_one) {
-		int rc = pipeline_drain(&session->pipeline);
-		if (rc != NB_OK)
-			return rc;
-		connection = UINT32_MAX;
-	}
-	if (connection == UINT32_MAX)
-		connection = next_connection(session);
-	for (size_t i = 0; i < flying->step_count; i++) {
-		struct turn *turn = turn_of(session, flying->steps[i].key);
-		turn->connection = connection;
-		turn->in_flight++;
-	}
-	session->connection = connection;
-	return NB_OK;
-}
-
-/** A key keeps its connection while requests for it are in flight. */
-static int
-take_turn(struct nb_session *session, struct flying *flying, const struct nb_request *request)
-{
-	if (session->turns == NULL)
-		return NB_OK;
-	if (flying->verb == NB_REQ_EXECUTE)
-		return take_turns(session, flying);
-	struct turn *turn = turn_of(session, request->key);
-	if (turn->in_flight++ == 0)
-		turn->connection = next_connection(session);
-	session->connection = turn->connection;
-	flying->own[0] |= (uint64_t)(turn - session->turns) << TURN_SHIFT;
-	return NB_OK;
-}
-
-static void
-end_turn(struct nb_session *session, const struct flying *flying)
-{
-	uint32_t turn = (uint32_t)flying->own[0] >> TURN_SHIFT;
-	if (flying->verb != NB_REQ_EXECUTE)
-		session->turns[turn].in_flight--;
-	else
-		for (size_t i = 0; i < flying->step_count; i++)
-			turn_of(session, flying->steps[i].key)->in_flight--;
-}
 
 /* --- execute --- */
 
@@ -221,7 +82,7 @@ bound_execute(const struct nb_session *session, struct flying *flying)
 	if (form(flying) == FORM_SCRIPT && session->db->execute_sha[0] == '\0')
 		return flying_refuse(
 			flying, NB_UNSUPPORTED, "execute: the server has no scripts");
-	if (!are_together(session, flying->steps, flying->step_count))
+	if (!route_is_one(session, flying->steps, flying->step_count))
 		return flying_refuse(flying, NB_UNSUPPORTED,
 			session->map != NULL
 				? "execute: the keys are not in one slot of the cluster"
@@ -339,7 +200,7 @@ bound_request(void *own, struct flying *flying, const struct nb_request *request
 		bound = flying_refuse(flying, NB_UNSUPPORTED, "unknown request");
 	if (bound == 0)
 		return 0;
-	flying->answer = take_turn(session, flying, request);
+	flying->answer = route_take_turn(session, flying, request);
 	return flying->answer == NB_OK ? bound : 0;
 }
 
@@ -580,7 +441,7 @@ take_reply(struct nb_session *session, struct flying *flying, const struct resp_
 {
 	bool was_refused = __builtin_expect(flying->own[1] != 0, 0) && is_refused(flying);
 	if (session->turns != NULL && flying->is_again == 0)
-		end_turn(session, flying);
+		route_end_turn(session, flying);
 	if (was_refused)
 		return;
 	if (flying->verb == NB_REQ_EXECUTE) {
@@ -635,7 +496,7 @@ connect_server(void *own, uint32_t server, struct stream *stream, const char *ad
 
 #define CODEC \
 	.bound = bound_request, .encode = encode_request, .decode = decode_reply, \
-	.server = choose_server, .connect = connect_server
+	.server = route_server, .connect = connect_server
 
 /* One or several servers; the server of a key never changes. */
 const struct codec redis_codec = {.name = "Redis", CODEC};

@@ -132,6 +132,28 @@ connection_load_scripts(struct stream *stream, struct nb_db *db);
 int
 settings_read(struct stream *stream, struct nb_db *db, uint32_t level);
 
+/* --- choice of server and connection: route.c --- */
+
+/** For codec.server. */
+uint32_t
+route_server(void *own, const struct nb_request *request);
+
+/** Whether one command, transaction or script can contain all of the keys. */
+bool
+route_is_one(const struct nb_session *session, const struct nb_step *steps, size_t count);
+
+/**
+ * Set session->connection for the request. A key keeps its connection while requests for it
+ * are in flight. Uses bits 8 to 31 of the request's own[0].
+ */
+int
+route_take_turn(
+	struct nb_session *session, struct flying *flying, const struct nb_request *request);
+
+/** The request was answered. Only if session->turns is not NULL. */
+void
+route_end_turn(struct nb_session *session, const struct flying *flying);
+
 /* --- requests: codec.c --- */
 
 extern const struct codec redis_codec, redis_cluster_codec;
