@@ -588,6 +588,10 @@ job_try_record(const struct nb_run *run);
 NB_MUST_CHECK int
 job_record(struct nb_run *run);
 
+/** Begin a part that visits the puts of another part in this process (run_again.c). */
+NB_MUST_CHECK int
+run_begin_again(struct nb_run *run, struct job_part *part);
+
 /** Measure the overhead of mininb itself with the null engine, in a few ms (run_floor.c). */
 NB_MUST_CHECK int
 job_floor_measure(struct nb_run *run);
