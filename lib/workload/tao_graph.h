@@ -145,12 +145,6 @@ tao_id(const struct tao_graph *graph, uint64_t nth, uint64_t shard)
 	return shard << (TAO_SEQUENCE_BITS + TAO_TIME_BITS) | sequence << TAO_TIME_BITS | time;
 }
 
-static inline uint32_t
-tao_shard(uint64_t id)
-{
-	return (uint32_t)(id >> (TAO_SEQUENCE_BITS + TAO_TIME_BITS));
-}
-
 /** The first random word of edge e; more words are of its sequence. */
 static inline uint64_t
 tao_random(const struct tao_graph *graph, uint64_t e)
