@@ -4,8 +4,7 @@
 
     test_hdr_writers.py MININB STORED_RESULTS
 
-Exit status 77: the module is missing. In that case, set Meson's -Dhdr_python=, or the variable
-HDR_PYTHON, to a python that has it (pip install hdrhistogram, in a venv).
+Exit status 77: the module is missing, see hdr.py.
 """
 import datetime
 import json
@@ -15,22 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    from hdrh.histogram import HdrHistogram
-    from hdrh.log import HistogramLogReader
-except ImportError:
-    other = os.environ.pop("HDR_PYTHON", None)
-    if other:
-        os.execv(other, [other] + sys.argv)
-    print("skipped: %s has no module hdrhistogram" % sys.executable)
-    sys.exit(77)
-
-HOUR_NS = 3600 * 10**9
-
-
-def check(what, ours, theirs):
-    if ours != theirs:
-        sys.exit("%s: ours %s, hdrhistogram's %s" % (what, ours, theirs))
+from hdr import HOUR_NS, HdrHistogram, HistogramLogReader, check
 
 
 def read_log(path):

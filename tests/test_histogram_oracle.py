@@ -4,23 +4,13 @@
 
     test_histogram_oracle.py PATH_OF_histogram_oracle
 
-Exit status 77: the module is missing. In that case, set Meson's -Dhdr_python=, or the variable
-HDR_PYTHON, to a python that has it (pip install hdrhistogram, in a venv).
+Exit status 77: the module is missing, see hdr.py.
 """
-import os
 import subprocess
 import sys
 
-try:
-    from hdrh.histogram import HdrHistogram
-except ImportError:
-    other = os.environ.pop("HDR_PYTHON", None)
-    if other:
-        os.execv(other, [other] + sys.argv)
-    print("skipped: %s has no module hdrhistogram" % sys.executable)
-    sys.exit(77)
+from hdr import HOUR_NS, HdrHistogram, check
 
-HOUR_NS = 3600 * 10**9
 # Each printed percentile has a whole rank. For others, the two implementations round differently;
 # mininb rounds up.
 COUNT = 20000
@@ -29,11 +19,6 @@ COUNT = 20000
 def run(args, given=""):
     done = subprocess.run(args, input=given, stdout=subprocess.PIPE, text=True, check=True)
     return [line.split() for line in done.stdout.splitlines()]
-
-
-def check(what, ours, theirs):
-    if ours != theirs:
-        sys.exit("%s: ours %s, hdrhistogram's %s" % (what, ours, theirs))
 
 
 def buckets(histogram):
