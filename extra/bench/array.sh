@@ -1,4 +1,6 @@
-#!/bin/bash
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
 # Measures how replays of an array of keys scale on the null engine: one thread, two threads, and
 # two parallel processes with one thread each.
 #
@@ -11,16 +13,15 @@
 # each second.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/../.." && pwd)
-build=${BENCH_BUILD:-$root/build-bench}
+. "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+
+build=${BENCH_BUILD:-$repo/build-bench}
 dir=${BENCH_DIR:-/dev/shm/mininb-bench}
 runs=${1:-9}
 count=${2:-10000000}
 
-if [[ ! -f $build/build.ninja ]]; then
-	meson setup --buildtype=release -Dtests=false "$build" "$root" >/dev/null
-fi
-ninja -C "$build" cli/mininb >/dev/null
+configure "$build" --buildtype=release -Dtests=false >/dev/null
+as_owner ninja -C "$build" cli/mininb >/dev/null
 mkdir -p "$dir"
 work=$(mktemp -d "$dir/array.XXXXXX")
 trap 'rm -rf "$work"' EXIT

@@ -1,4 +1,6 @@
-#!/bin/bash
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
 # Benchmarks of mininb itself: the cost of its harness. Each side runs in several new processes, in
 # turn. Compare the ratios of one run; compare its times only if the machine was quiet.
 #
@@ -10,26 +12,25 @@
 # Runs in $BENCH_DIR, by default on tmpfs, to avoid the influence of a disk.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/../.." && pwd)
-build=${BENCH_BUILD:-$root/build-bench}
+. "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+
+build=${BENCH_BUILD:-$repo/build-bench}
 dir=${BENCH_DIR:-/dev/shm/mininb-bench}
 what=${1:-all}
 shift || true
 
-if [[ ! -f $build/build.ninja ]]; then
-	meson setup --buildtype=release -Dtests=false "$build" "$root" >/dev/null
-fi
-ninja -C "$build" build.ninja >/dev/null # an old configuration may lack engines
+configure "$build" --buildtype=release -Dtests=false >/dev/null
+as_owner ninja -C "$build" build.ninja >/dev/null # an old configuration may lack engines
 known=$(ninja -C "$build" -t targets all)
 targets=(extra/bench/bench_harness extra/bench/bench_jobs)
-for hand in "$root"/extra/bench/hand_*.c; do
+for hand in "$repo"/extra/bench/hand_*.c; do
 	target=$(basename "$hand" .c)
 	target=extra/bench/bench_${target#hand_}
 	if [[ $known == *"$target:"* ]]; then
 		targets+=("$target")
 	fi
 done
-ninja -C "$build" all "${targets[@]}" >/dev/null
+as_owner ninja -C "$build" all "${targets[@]}" >/dev/null
 
 mkdir -p "$dir"
 cd "$dir"
