@@ -304,10 +304,7 @@ void
 conn_resume(struct conn *conn)
 {
 	conn->is_waiting = false;
-	send_flown(conn); /* late answers precede the answer to a rejected view */
-	if (may_go_on(conn) && conn->in.size > 0)
-		serve_kept(conn);
-	settle(conn);
+	conn_answer(conn); /* late answers precede the answer to a rejected view */
 }
 
 void
