@@ -40,6 +40,44 @@ struct contest_subject {
 	void *to;
 };
 
+/** Define the verbs of a subject as calls of `name`_get() and so on. */
+#define CONTEST_VERBS(name) \
+	static int contest_get(void *session, struct nb_slice key, struct nb_slice *value) \
+	{ \
+		return name##_get(session, key, value); \
+	} \
+\
+	static int contest_multi_get(void *session, const struct nb_slice *keys, size_t count, \
+		struct nb_slice *values, int32_t *answers) \
+	{ \
+		return name##_multi_get(session, keys, count, values, answers); \
+	} \
+\
+	static void contest_release(void *session) \
+	{ \
+		name##_release(session); \
+	} \
+\
+	static int contest_put(void *session, struct nb_slice key, struct nb_slice value) \
+	{ \
+		return name##_put(session, key, value); \
+	} \
+\
+	static int contest_insert(void *session, struct nb_slice key, struct nb_slice value) \
+	{ \
+		return name##_insert(session, key, value); \
+	} \
+\
+	static int contest_del(void *session, struct nb_slice key) \
+	{ \
+		return name##_del(session, key); \
+	}
+
+/** These verbs, in the order of struct contest_subject. */
+#define CONTEST_VERB_NAMES \
+	contest_get, contest_multi_get, contest_release, contest_put, contest_insert, \
+		contest_del
+
 /**
  * Run rounds of 4 to 8 threads with 3 to 12 keys. Fails the test on a violation. `salt` selects
  * the seeds.

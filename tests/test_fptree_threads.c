@@ -99,42 +99,7 @@ close_session(void *session)
 	rig_end_session(session);
 }
 
-static int
-contest_get(void *session, struct nb_slice key, struct nb_slice *value)
-{
-	return tree_get(session, key, value);
-}
-
-static int
-contest_multi_get(void *session, const struct nb_slice *keys, size_t count,
-	struct nb_slice *values, int32_t *answers)
-{
-	return tree_multi_get(session, keys, count, values, answers);
-}
-
-static void
-contest_release(void *session)
-{
-	tree_release(session);
-}
-
-static int
-contest_put(void *session, struct nb_slice key, struct nb_slice value)
-{
-	return tree_put(session, key, value);
-}
-
-static int
-contest_insert(void *session, struct nb_slice key, struct nb_slice value)
-{
-	return tree_insert(session, key, value);
-}
-
-static int
-contest_del(void *session, struct nb_slice key)
-{
-	return tree_del(session, key);
-}
+CONTEST_VERBS(tree)
 
 static struct nb_slice
 contest_key(uint8_t *room, const void *format, uint64_t number)
@@ -153,8 +118,7 @@ TEST_EACH(every_history_of_a_key_is_linearizable, FORMATS)
 	const struct format *format = &formats[_i];
 	struct rig rig = open_format(format, 0);
 	struct contest_subject subject = {format->name, open_session, close_session,
-		contest_get, contest_multi_get, contest_release, contest_put, contest_insert,
-		contest_del, contest_key, format, {0}, contest_check, &rig};
+		CONTEST_VERB_NAMES, contest_key, format, {0}, contest_check, &rig};
 	struct tree_stats stats;
 
 	memcpy(subject.values, format->values, sizeof(subject.values));

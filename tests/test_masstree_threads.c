@@ -41,42 +41,7 @@ contest_close(void *session)
 	mt_session_close(session);
 }
 
-static int
-contest_get(void *session, struct nb_slice key, struct nb_slice *value)
-{
-	return mt_get(session, key, value);
-}
-
-static int
-contest_multi_get(void *session, const struct nb_slice *keys, size_t count,
-	struct nb_slice *values, int32_t *answers)
-{
-	return mt_multi_get(session, keys, count, values, answers);
-}
-
-static void
-contest_release(void *session)
-{
-	mt_release(session);
-}
-
-static int
-contest_put(void *session, struct nb_slice key, struct nb_slice value)
-{
-	return mt_put(session, key, value);
-}
-
-static int
-contest_insert(void *session, struct nb_slice key, struct nb_slice value)
-{
-	return mt_insert(session, key, value);
-}
-
-static int
-contest_del(void *session, struct nb_slice key)
-{
-	return mt_del(session, key);
-}
+CONTEST_VERBS(mt)
 
 static struct nb_slice
 contest_key(uint8_t *room, const void *format, uint64_t number)
@@ -97,8 +62,7 @@ TEST_EACH(every_history_of_a_key_is_linearizable, FORMATS)
 	const struct rig_format *format = rig_format(_i);
 	struct mt_tree *tree = open_format(_i);
 	struct contest_subject subject = {format->name, contest_open, contest_close,
-		contest_get, contest_multi_get, contest_release, contest_put, contest_insert,
-		contest_del, contest_key, format, {0}, contest_check, tree};
+		CONTEST_VERB_NAMES, contest_key, format, {0}, contest_check, tree};
 
 	memcpy(subject.values, format->values, sizeof(subject.values));
 	contest_run(&subject, 12 / LESS, (uint64_t)_i);
