@@ -204,4 +204,8 @@ toy_unload(struct toy_rig *rig);
 struct job_worker *
 toy_one(struct toy_rig *rig, struct toy_worker *with, const char *text);
 
+/** Exactly one finding, with this verdict, at this operation. */
+void
+toy_found(const struct toy_worker *with, int verdict, uint32_t kind, uint64_t op);
+
 #endif /* TOY_H */

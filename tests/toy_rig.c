@@ -233,3 +233,18 @@ toy_one(struct toy_rig *rig, struct toy_worker *with, const char *text)
 	toy_reset();
 	return with->workers[0];
 }
+
+void
+toy_found(const struct toy_worker *with, int verdict, uint32_t kind, uint64_t op)
+{
+	const struct job_findings *findings = &with->workers[0]->findings;
+	ck_assert_int_eq(with->workers[0]->rc, NB_OK);
+	ck_assert_uint_eq(findings->verdicts[verdict], 1);
+	ck_assert_uint_eq(toy_wrong(findings), 1);
+	ck_assert_uint_eq(findings->case_count, 1);
+	const struct job_case *it = &findings->cases[0];
+	ck_assert_str_eq(job_verdict_name((int)it->verdict), job_verdict_name(verdict));
+	ck_assert_uint_eq(it->kind, kind);
+	ck_assert_uint_eq(it->op, op);
+	ck_assert_uint_eq(it->key_size, 8);
+}
