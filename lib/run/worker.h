@@ -315,7 +315,7 @@ struct job_worker {
 	uint64_t lag_ns;     /* how late the last operation began: the queue at the end */
 	uint64_t lag_max_ns;
 	struct job_counts counts[NB_KINDS_MAX];
-	uint8_t ways[NB_KINDS_MAX]; /* method for each kind of several steps: see steps.c */
+	uint8_t ways[NB_KINDS_MAX]; /* method for each kind of several steps: see steps_way.h */
 	uint64_t added;             /* sum of the additions to counters that were answered */
 	int64_t grown[TAO_TABLES];  /* rows: inserted minus deleted */
 	bool is_adding;             /* an addition is under way or has an unknown result */
