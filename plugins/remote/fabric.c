@@ -2,11 +2,6 @@
 /*
  * libfabric channels.
  *
- * Loading: the library is loaded at its first use, because it loads the libraries of all
- * providers. Programs that do not need it would otherwise pay for this at each start. The
- * first call initializes all providers. The provider shm installs handlers for SIGTERM and
- * other signals that end the process, so the previous handlers are restored.
- *
  * Flow control: each end posts FABRIC_PIECES receives. A message begins with the number of
  * receives that its sender has posted again since its previous message. The peer never sends
  * more messages than these credits allow. So every message finds a posted receive. Without
@@ -21,9 +16,7 @@
  */
 #include "fabric.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,14 +25,10 @@
 
 #include <rdma/fi_errno.h>
 
-#define LIBRARY "libfabric.so.1"
-#define MAGIC UINT32_C(0x6d6e6231) /* "mnb1" */
-
 enum {
 	HEAD = sizeof(uint32_t), /* header of a message: credits */
 	OWED_MOST = FABRIC_PIECES / 2,
-	COMPLETIONS = 32, /* per call */
-	SIGNALS = 32      /* the signals that have names */
+	COMPLETIONS = 32 /* per call */
 };
 
 struct fabric_piece {
@@ -50,103 +39,6 @@ struct fabric_piece {
 	char bytes[HEAD + FABRIC_PIECE];
 };
 
-/** Record the failure of a libfabric call. Returns -1. */
-static int
-fail(char *text, const struct fabric_calls *calls, const char *call, ssize_t rc)
-{
-	snprintf(text, FABRIC_TEXT, "%s: %s", call, calls->strerror((int)(rc < 0 ? -rc : rc)));
-	return -1;
-}
-
-/* ---- the network ---- */
-
-static int
-load(struct fabric_net *net)
-{
-	struct fabric_calls *calls = &net->calls;
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL); /* never unloaded */
-	const struct {
-		const char *name;
-		void *into;
-	} rows[] = {{"fi_getinfo", &calls->getinfo}, {"fi_freeinfo", &calls->freeinfo},
-		{"fi_dupinfo", &calls->dupinfo}, {"fi_fabric", &calls->fabric},
-		{"fi_strerror", &calls->strerror}};
-	if (library == NULL) {
-		snprintf(net->text, sizeof(net->text), "%s; install libfabric1", dlerror());
-		return -1;
-	}
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		void *address = dlsym(library, rows[i].name);
-		if (address == NULL) {
-			snprintf(net->text, sizeof(net->text), LIBRARY " has no %s",
-				rows[i].name);
-			return -1;
-		}
-		memcpy(rows[i].into, &address, sizeof(address));
-	}
-	return 0;
-}
-
-static int
-look_up(struct fabric_net *net, const char *host, const char *port, bool is_own)
-{
-	const struct fabric_calls *calls = &net->calls;
-	struct fi_info *hints = calls->dupinfo(NULL); /* an empty one */
-	if (hints == NULL)
-		return fail(net->text, calls, "fi_dupinfo", FI_ENOMEM);
-	hints->ep_attr->type = FI_EP_MSG;
-	hints->caps = FI_MSG;
-	hints->mode = FI_CONTEXT | FI_CONTEXT2;
-	hints->domain_attr->threading = FI_THREAD_DOMAIN;
-	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
-		FI_MR_PROV_KEY;
-	int rc = calls->getinfo(
-		FI_VERSION(1, 11), host, port, is_own ? FI_SOURCE : 0, hints, &net->info);
-	calls->freeinfo(hints);
-	return rc == 0 ? 0 : fail(net->text, calls, "fi_getinfo", rc);
-}
-
-int
-fabric_net_open(struct fabric_net *net, const char *host, const char *port, bool is_own)
-{
-	struct sigaction handlers[SIGNALS];
-	for (int i = 1; i < SIGNALS; i++)
-		sigaction(i, NULL, &handlers[i]);
-	int rc = load(net);
-	if (rc == 0)
-		rc = look_up(net, host, port, is_own);
-	for (int i = 1; i < SIGNALS; i++)
-		sigaction(i, &handlers[i], NULL);
-	if (rc != 0)
-		return -1;
-	rc = net->calls.fabric(net->info->fabric_attr, &net->fabric, NULL);
-	return rc == 0 ? 0 : fail(net->text, &net->calls, "fi_fabric", rc);
-}
-
-void
-fabric_net_close(struct fabric_net *net)
-{
-	if (net->fabric != NULL)
-		fi_close(&net->fabric->fid);
-	if (net->info != NULL)
-		net->calls.freeinfo(net->info);
-	net->fabric = NULL;
-	net->info = NULL;
-}
-
-struct fabric_greeting
-fabric_greet(void)
-{
-	return (struct fabric_greeting){MAGIC, FABRIC_PIECE, FABRIC_PIECES};
-}
-
-bool
-fabric_is_greeting(const void *data, size_t size)
-{
-	struct fabric_greeting own = fabric_greet();
-	return size >= sizeof(own) && memcmp(data, &own, sizeof(own)) == 0;
-}
-
 /* ---- the part of one thread ---- */
 
 static int
@@ -155,7 +47,7 @@ watch(struct fabric *fabric, struct fid *fid)
 	struct epoll_event event = {.events = EPOLLIN};
 	int fd = -1, rc = fi_control(fid, FI_GETWAIT, &fd);
 	if (rc != 0)
-		return fail(fabric->text, &fabric->net->calls, "FI_GETWAIT", rc);
+		return fabric_fail(fabric->text, &fabric->net->calls, "FI_GETWAIT", rc);
 	if (epoll_ctl(fabric->wait, EPOLL_CTL_ADD, fd, &event) != 0) {
 		snprintf(fabric->text, sizeof(fabric->text), "epoll_ctl: %s", strerror(errno));
 		return -1;
@@ -177,13 +69,13 @@ fabric_open(struct fabric *fabric, const struct fabric_net *net)
 	}
 	int rc = fi_domain(net->fabric, net->info, &fabric->domain, NULL);
 	if (rc != 0)
-		return fail(fabric->text, calls, "fi_domain", rc);
+		return fabric_fail(fabric->text, calls, "fi_domain", rc);
 	rc = fi_cq_open(fabric->domain, &cq, &fabric->cq, NULL);
 	if (rc != 0)
-		return fail(fabric->text, calls, "fi_cq_open", rc);
+		return fabric_fail(fabric->text, calls, "fi_cq_open", rc);
 	rc = fi_eq_open(net->fabric, &eq, &fabric->eq, NULL);
 	if (rc != 0)
-		return fail(fabric->text, calls, "fi_eq_open", rc);
+		return fabric_fail(fabric->text, calls, "fi_eq_open", rc);
 	return watch(fabric, &fabric->cq->fid) != 0 ? -1 : watch(fabric, &fabric->eq->fid);
 }
 
@@ -445,10 +337,10 @@ make_pieces(struct channel *channel)
 	size_t size = 2 * FABRIC_PIECES * sizeof(*channel->pieces);
 	channel->pieces = calloc(1, size);
 	if (channel->pieces == NULL)
-		return fail(fabric->text, &fabric->net->calls, "a channel", FI_ENOMEM);
+		return fabric_fail(fabric->text, &fabric->net->calls, "a channel", FI_ENOMEM);
 	int rc = fi_mr_reg(fabric->domain, channel->pieces, size, FI_SEND | FI_RECV, 0,
 		fabric->key++, 0, &channel->region, NULL);
-	return rc == 0 ? 0 : fail(fabric->text, &fabric->net->calls, "fi_mr_reg", rc);
+	return rc == 0 ? 0 : fabric_fail(fabric->text, &fabric->net->calls, "fi_mr_reg", rc);
 }
 
 static int
@@ -458,13 +350,13 @@ open_endpoint(struct channel *channel, struct fi_info *info)
 	const struct fabric_calls *calls = &fabric->net->calls;
 	int rc = fi_endpoint(fabric->domain, info, &channel->endpoint, NULL);
 	if (rc != 0)
-		return fail(fabric->text, calls, "fi_endpoint", rc);
+		return fabric_fail(fabric->text, calls, "fi_endpoint", rc);
 	rc = fi_ep_bind(channel->endpoint, &fabric->eq->fid, 0);
 	if (rc == 0)
 		rc = fi_ep_bind(channel->endpoint, &fabric->cq->fid, FI_SEND | FI_RECV);
 	if (rc == 0)
 		rc = fi_enable(channel->endpoint);
-	return rc == 0 ? 0 : fail(fabric->text, calls, "fi_enable", rc);
+	return rc == 0 ? 0 : fabric_fail(fabric->text, calls, "fi_enable", rc);
 }
 
 static int
@@ -477,7 +369,7 @@ post_all(struct channel *channel)
 			piece->next = channel->free;
 			channel->free = piece;
 		} else if (post_receive(channel, piece) != 0) {
-			return fail(channel->fabric->text, &channel->fabric->net->calls,
+			return fabric_fail(channel->fabric->text, &channel->fabric->net->calls,
 				"fi_recv", channel->error);
 		}
 	}
@@ -489,7 +381,7 @@ channel_new(struct fabric *fabric, struct fi_info *info, void *owner)
 {
 	struct channel *channel = calloc(1, sizeof(*channel));
 	if (channel == NULL) {
-		fail(fabric->text, &fabric->net->calls, "a channel", FI_ENOMEM);
+		fabric_fail(fabric->text, &fabric->net->calls, "a channel", FI_ENOMEM);
 		return NULL;
 	}
 	channel->fabric = fabric;
@@ -516,7 +408,7 @@ channel_connect(struct fabric *fabric, void *owner)
 		channel->endpoint, fabric->net->info->dest_addr, &greeting, sizeof(greeting));
 	if (rc == 0)
 		return channel;
-	fail(fabric->text, &fabric->net->calls, "fi_connect", rc);
+	fabric_fail(fabric->text, &fabric->net->calls, "fi_connect", rc);
 	channel_close(channel);
 	return NULL;
 }
@@ -531,7 +423,7 @@ channel_accept(struct fabric *fabric, struct fi_info *info, void *owner)
 	int rc = fi_accept(channel->endpoint, &greeting, sizeof(greeting));
 	if (rc == 0)
 		return channel;
-	fail(fabric->text, &fabric->net->calls, "fi_accept", rc);
+	fabric_fail(fabric->text, &fabric->net->calls, "fi_accept", rc);
 	channel_close(channel);
 	return NULL;
 }

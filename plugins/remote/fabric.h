@@ -94,6 +94,10 @@ fabric_net_open(struct fabric_net *net, const char *host, const char *port, bool
 void
 fabric_net_close(struct fabric_net *net);
 
+/** Record the failure of a libfabric call in a `text`. Returns -1. */
+int
+fabric_fail(char *text, const struct fabric_calls *calls, const char *call, ssize_t rc);
+
 /**
  * Call fabric_close() even after a failure. All channels must be closed before
  * fabric_close().
