@@ -21,6 +21,9 @@
 #include "store.h"
 #include "unit.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 enum { SESSIONS = 3, SEGMENT = 64 << 10 };
 
 /* The numbers of files synced, by several threads: log segments, parts, and directories. */
@@ -311,7 +314,7 @@ TEST(a_torn_list_is_dropped_as_a_whole)
 /* Each session writes more than one segment, and all sessions write one key. */
 TEST_EACH(changes_of_a_key_by_several_sessions_stay_in_order, 4)
 {
-	const unsigned writes = _i < NB_DUR_COMMIT ? 6000 : 60; /* commit syncs each write */
+	const unsigned writes = _i < NB_DUR_COMMIT ? 7000 : 60; /* commit syncs each write */
 	char key[32];
 
 	it.durability = (uint32_t)_i;
@@ -375,7 +378,7 @@ TEST_EACH(records_after_a_lost_one_are_kept_at_process_but_not_at_commit, 2)
 /* While a sync takes long, the session begins one segment after another. */
 TEST(a_session_does_not_wait_for_a_sync_of_its_log)
 {
-	enum { PUTS = 10 * SEGMENT / 48 };
+	enum { PUTS = 10 * SEGMENT / 40 };
 
 	it.durability = NB_DUR_PERIODIC;
 	it.sync_interval_ns = 1000000;
@@ -419,7 +422,7 @@ TEST_EACH(recovered_records_are_synced_before_later_durable_writes, 4)
 TEST(a_checkpoint_replaces_the_logs_before_it)
 {
 	open_it();
-	for (unsigned i = 1; i <= 5000; i++)
+	for (unsigned i = 1; i <= 7000; i++)
 		put_one(i % SESSIONS, i, i);
 	unsigned segments = count_files(".", "-log.");
 	ck_assert_int_eq(engine->checkpoint(it.db), NB_OK);
@@ -430,7 +433,7 @@ TEST(a_checkpoint_replaces_the_logs_before_it)
 	reopen();
 	ck_assert_uint_eq(version_of(1), 9);
 	ck_assert_uint_eq(version_of(2), 0);
-	for (unsigned i = 3; i <= 5000; i++)
+	for (unsigned i = 3; i <= 7000; i++)
 		ck_assert_uint_eq(version_of(i), i);
 	ck_assert_int_eq(engine->checkpoint(it.db), NB_OK);
 	ck_assert_uint_eq(count_files(".", "-log.1."), 0);
@@ -608,4 +611,56 @@ TEST(damage_of_a_checkpoint_or_of_the_state_is_refused)
 	unlink("masstree.state");
 	ck_assert_int_lt(try_open(0), 0);
 	ck_assert_ptr_nonnull(strstr(failure, "no database in "));
+}
+
+/* Replace a part of the state file, with a new checksum. */
+static void
+edit_state(const char *from, const char *to)
+{
+	char text[4096], edited[8192];
+	FILE *file = fopen("masstree.state", "r+");
+
+	ck_assert_ptr_nonnull(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	char *at = strstr(text, from), *end = strstr(text, "end ");
+	ck_assert_msg(at != NULL && end != NULL, "no '%s' in %s", from, text);
+	int size = snprintf(edited, sizeof(edited), "%.*s%s%.*s", (int)(at - text), text, to,
+		(int)(end - at) - (int)strlen(from), at + strlen(from));
+	rewind(file);
+	fprintf(file, "%send %016llx\n", edited,
+		(unsigned long long)XXH3_64bits(edited, (size_t)size));
+	ck_assert_int_eq(ftruncate(fileno(file), ftell(file)), 0);
+	fclose(file);
+}
+
+TEST(a_database_of_another_format_is_refused)
+{
+	open_it();
+	close_it();
+	edit_state("masstree 2\n", "masstree 1\n");
+	ck_assert_int_eq(try_open(0), NB_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(failure, "masstree.state has format 1, and this version"));
+}
+
+/* The last number that begins a segment, and the one after it. */
+TEST_EACH(a_put_fails_when_all_numbers_are_used, 2)
+{
+	char line[64];
+
+	open_it();
+	close_it();
+	snprintf(line, sizeof(line), "generation 1 1 %llu\n",
+		(unsigned long long)NUMBER_MAX + (unsigned)_i);
+	edit_state("generation 1 1 0\n", line);
+	open_it();
+	if (_i == 0) {
+		put_one(0, 1, 7);
+		reopen();
+		ck_assert_uint_eq(version_of(1), 7);
+	} else {
+		ck_assert_int_lt(try_put(0, 1, 7), 0);
+		ck_assert_ptr_nonnull(strstr(failure, "numbers of log records are used"));
+		ck_assert_uint_eq(version_of(1), 0);
+	}
+	close_it();
 }

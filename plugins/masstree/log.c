@@ -36,11 +36,11 @@ store_now_ns(void)
 }
 
 uint32_t
-record_checksum(const struct log_record *record, uint64_t generation)
+record_checksum(const struct log_record *record, size_t size, uint64_t generation)
 {
-	const char *bytes = (const char *)record + sizeof(record->checksum);
-	uint64_t hash = XXH3_64bits_withSeed(
-		bytes, record->size - sizeof(record->checksum), generation);
+	const size_t head = offsetof(struct log_record, number_key);
+	uint64_t seed = generation ^ (uint64_t)record->value_size << 32;
+	uint64_t hash = XXH3_64bits_withSeed((const char *)record + head, size - head, seed);
 	uint32_t checksum = (uint32_t)(hash ^ hash >> 32);
 
 	return checksum != 0 ? checksum : 1;
@@ -123,6 +123,23 @@ segment_unmap(struct segment *segment)
 	segment->map = NULL;
 }
 
+/*
+ * Only a recovery reads these pages. The next segments reuse their memory, so a log does not fill
+ * the page cache. In a virtual machine, memory that is new to the guest costs several times as much.
+ */
+void
+segment_uncache(const struct log *log, uint64_t number)
+{
+	char name[STORE_PATH_MAX];
+
+	log_name(name, sizeof(name), log, number);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) /* a failure costs only memory */
+		return;
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	close(fd);
+}
+
 /* Undo segment_make(). If the file stayed, the next segment of this number could not be created. */
 static void
 segment_remove(const struct log *log, struct segment *segment)
@@ -169,6 +186,10 @@ segment_next(struct log *log, size_t size)
 	struct segment next = {.number = log->now.number + 1};
 	int rc;
 
+	if (__atomic_load_n(&log->store->counter, __ATOMIC_RELAXED) > NUMBER_MAX)
+		return log->store->host->fail(NB_FAIL,
+			"masstree: all %d-bit numbers of log records are used; copy the records to a new database",
+			NUMBER_BITS);
 	if (wanted < log->store->segment_bytes)
 		wanted = log->store->segment_bytes;
 	wanted = (wanted + PAGE - 1) / PAGE * PAGE;
@@ -282,16 +303,37 @@ reserve_record(struct log *log, size_t size, struct log_record **record)
 	return NB_OK;
 }
 
-/* Complete the record with its size, number and checksum, and append it. */
+/*
+ * Take the next number. An atomic addition waits for all earlier stores and loads, so a session
+ * that is the only one avoids it.
+ */
+static uint64_t
+take_number(struct store *store)
+{
+	if (store->sessions > 1)
+		return __atomic_add_fetch(&store->counter, 1, __ATOMIC_ACQ_REL);
+	uint64_t number = store->counter + 1;
+	__atomic_store_n(&store->counter, number, __ATOMIC_RELEASE);
+	return number;
+}
+
+/*
+ * Begin a record with its number. This comes before all other stores to the mapping, because
+ * take_number() would wait for them, and they often miss the cache.
+ */
+static void
+begin_record(struct log *log, struct log_record *record, size_t key_size, uint32_t value_size)
+{
+	log->last = take_number(log->store);
+	record->number_key = log->last | (uint64_t)key_size << NUMBER_BITS;
+	record->value_size = value_size;
+}
+
+/* Complete the record with its checksum, and append it. */
 static void
 append_record(struct log *log, struct log_record *record, size_t size)
 {
-	struct store *store = log->store;
-
-	record->size = (uint32_t)size;
-	record->number = __atomic_add_fetch(&store->counter, 1, __ATOMIC_ACQ_REL);
-	record->checksum = record_checksum(record, store->generation);
-	log->last = record->number;
+	record->checksum = record_checksum(record, size, log->store->generation);
 	__atomic_store_n(&log->appended_bytes, log->appended_bytes + size, __ATOMIC_RELAXED);
 	__atomic_store_n(&log->now.end, log->now.end + size, __ATOMIC_RELEASE);
 }
@@ -305,23 +347,17 @@ add_bytes(char *at, struct nb_slice key, struct nb_slice value)
 	return at + key.size + value.size;
 }
 
-static size_t
-size_with(size_t bytes)
-{
-	return (sizeof(struct log_record) + bytes + 7) / 8 * 8;
-}
-
 int
 log_record(void *to, enum mt_change change, struct nb_slice key, struct nb_slice value)
 {
-	size_t size = size_with(key.size + value.size);
+	size_t size = log_record_size(key.size + value.size);
 	struct log_record *record;
 	int rc = reserve_record(to, size, &record);
 
 	if (rc != NB_OK)
 		return rc;
-	record->key_size = (uint32_t)key.size;
-	record->value_size = (uint32_t)value.size | (change == MT_DEL ? RECORD_DELETE : 0);
+	begin_record(to, record, key.size,
+		(uint32_t)value.size | (change == MT_DEL ? RECORD_DELETE : 0));
 	add_bytes((char *)(record + 1), key, value);
 	append_record(to, record, size);
 	return NB_OK;
@@ -340,11 +376,10 @@ log_record_list(void *to, const struct nb_write *writes, size_t count)
 		return log->store->host->fail(NB_FAIL,
 			"masstree: a list writes %zu bytes, and its log record may have %u; nothing was written",
 			bytes, LIST_BYTES_MAX);
-	int rc = reserve_record(log, size_with(bytes), &record);
+	int rc = reserve_record(log, log_record_size(bytes), &record);
 	if (rc != NB_OK)
 		return rc;
-	record->key_size = 0;
-	record->value_size = (uint32_t)bytes;
+	begin_record(log, record, 0, (uint32_t)bytes);
 	char *at = (char *)(record + 1);
 	for (size_t i = 0; i < count; i++) {
 		struct log_write write = {(uint32_t)writes[i].key.size,
@@ -354,7 +389,7 @@ log_record_list(void *to, const struct nb_write *writes, size_t count)
 		memcpy(at, &write, sizeof(write));
 		at = add_bytes(at + sizeof(write), writes[i].key, writes[i].value);
 	}
-	append_record(log, record, size_with(bytes));
+	append_record(log, record, log_record_size(bytes));
 	return NB_OK;
 }
 

@@ -138,16 +138,18 @@ record_at(const struct found *found, size_t at)
 	return (const void *)(found->view.data + at);
 }
 
-/* Whether a record is complete, with valid sizes, number and checksum. */
+static size_t
+size_of(const struct log_record *record)
+{
+	return log_record_size(record_key_size(record) + (record->value_size & ~RECORD_DELETE));
+}
+
+/* Whether a record is complete, with a valid size, number and checksum. */
 static bool
 is_sound(const struct found *found, const struct log_record *record, size_t room)
 {
-	if (record->size < sizeof(*record) || record->size % 8 != 0 || record->size > room)
-		return false;
-	uint64_t needed = sizeof(*record) + (uint64_t)record->key_size +
-		(record->value_size & ~RECORD_DELETE);
-	return needed <= record->size && record->number > found->last &&
-		record_checksum(record, found->generation) == record->checksum;
+	return size_of(record) <= room && record_number(record) > found->last &&
+		record_checksum(record, size_of(record), found->generation) == record->checksum;
 }
 
 /* Find the end of the segment's valid records. */
@@ -171,14 +173,14 @@ walk(struct found *found, const struct state *state)
 	while (found->view.size - found->end >= sizeof(struct log_record)) {
 		const struct log_record *record = record_at(found, found->end);
 
-		if (record->size == 0)
+		if (record->checksum == 0)
 			return;
 		if (!is_sound(found, record, found->view.size - found->end)) {
 			found->is_torn = true;
 			return;
 		}
-		found->last = record->number;
-		found->end += record->size;
+		found->last = record_number(record);
+		found->end += size_of(record);
 	}
 }
 
@@ -242,7 +244,7 @@ cursor_load(struct cursor *cursor)
 static void
 cursor_next(struct cursor *cursor)
 {
-	cursor->offset += cursor->record->size;
+	cursor->offset += size_of(cursor->record);
 	cursor_load(cursor);
 }
 
@@ -274,7 +276,7 @@ cursors_least(struct cursor *cursors, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		if (cursors[i].record != NULL &&
-			(least == NULL || cursors[i].record->number < least->record->number))
+			(least == NULL || record_number(cursors[i].record) < record_number(least->record)))
 			least = &cursors[i];
 	return least;
 }
@@ -295,7 +297,7 @@ find_limit(struct replay *replay)
 	if (cursors == NULL)
 		return false;
 	while ((cursor = cursors_least(cursors, count)) != NULL) {
-		uint64_t number = cursor->record->number;
+		uint64_t number = record_number(cursor->record);
 
 		if (cursor->at->generation == state->generation && number > last) {
 			if (number != last + 1)
@@ -336,9 +338,11 @@ apply(const struct replay *replay, struct mt_session *session, unsigned thread,
 	const char *at = (const char *)(record + 1), *end = at + record->value_size;
 	int rc = NB_OK;
 
-	if (record->key_size != 0)
-		return is_share(replay, thread, at, record->key_size)
-			? apply_one(session, at, record->key_size, record->value_size)
+	size_t key_size = record_key_size(record);
+
+	if (key_size != 0)
+		return is_share(replay, thread, at, key_size)
+			? apply_one(session, at, key_size, record->value_size)
 			: NB_OK;
 	while (rc == NB_OK && at < end) {
 		struct log_write write;
@@ -365,14 +369,14 @@ replay_share(struct replay *replay, struct mt_session *session, unsigned thread)
 	for (; rc == NB_OK && (cursor = cursors_least(cursors, count)) != NULL;
 		cursor_next(cursor)) {
 		const struct log_record *record = cursor->record;
-		bool counts = record->number <= limit_of(replay, cursor->at->generation);
+		bool counts = record_number(record) <= limit_of(replay, cursor->at->generation);
 
-		if (record->number <= replay->state->first)
+		if (record_number(record) <= replay->state->first)
 			continue;
 		if (thread == 0) {
 			replay->replayed += counts;
 			replay->dropped += !counts;
-			replay->last = counts ? record->number : replay->last;
+			replay->last = counts ? record_number(record) : replay->last;
 		}
 		if (counts)
 			rc = apply(replay, session, thread, record);

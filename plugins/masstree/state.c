@@ -19,7 +19,8 @@
 #include <xxhash.h>
 
 #define STATE_NAME "masstree.state"
-#define STATE_VERSION "masstree 1\n"
+#define STATE_FORMAT 2
+#define STATE_VERSION "masstree 2\n"
 
 int
 store_failed(const struct store *store, const char *what, const char *path)
@@ -299,7 +300,8 @@ state_read(struct state *state, const struct store *store)
 		if (strncmp(text, "masstree ", 9) == 0 &&
 			strncmp(text, STATE_VERSION, sizeof(STATE_VERSION) - 1) != 0)
 			rc = store->host->fail(NB_UNSUPPORTED,
-				"masstree: %s was written by another version", name);
+				"masstree: %s has format %d, and this version reads only format %d; use the version of mininb that wrote it, or another directory",
+				name, atoi(text + 9), STATE_FORMAT);
 		else if (!read_text(state, text, store))
 			rc = store->host->fail(NB_FAIL, "masstree: %s is damaged", name);
 	}

@@ -192,6 +192,10 @@ log_directory(const struct log *log);
 void
 segment_unmap(struct segment *segment);
 
+/** Remove the pages of a synced, unmapped segment from the page cache. */
+void
+segment_uncache(const struct log *log, uint64_t number);
+
 /** Make the pages of all logs writable without page faults. */
 void
 logs_prepare(struct store *store);
@@ -232,7 +236,7 @@ enum { LOG_HEADER = 64 };
 
 #define RECORD_DELETE (1u << 31)
 
-#define LOG_MAGIC 0x31676f6c74737362ull /* "bsstlog1" */
+#define LOG_MAGIC 0x32676f6c74737362ull /* "bsstlog2" */
 #define PART_MAGIC 0x31747261706b6363ull
 
 /** The first bytes of a segment. */
@@ -248,21 +252,46 @@ struct log_header {
  * has no key; its value is a struct log_write, a key and a value for each change.
  */
 struct log_record {
-	uint32_t checksum; /* of all bytes after this member; never 0 */
-	uint32_t size;     /* of the record with key, value and zeros; 0: the log ends here */
-	uint64_t number;
-	uint32_t key_size;
+	uint32_t checksum;   /* of all other bytes; 0: the log ends here */
 	uint32_t value_size; /* and RECORD_DELETE */
+	uint64_t number_key; /* the number, and the size of the key in the upper 16 bits */
 };
+
+enum { NUMBER_BITS = 48 };
+
+/*
+ * A session begins no segment after this number, so numbers do not overflow: at most 2^10
+ * sessions complete their segments of at most 2^26 records.
+ */
+#define NUMBER_MAX ((1ull << NUMBER_BITS) - (1ull << 36))
+
+static inline uint64_t
+record_number(const struct log_record *record)
+{
+	return record->number_key & ((1ull << NUMBER_BITS) - 1);
+}
+
+static inline size_t
+record_key_size(const struct log_record *record)
+{
+	return record->number_key >> NUMBER_BITS;
+}
+
+/** The size of a record whose key and value have `bytes` bytes. */
+static inline size_t
+log_record_size(size_t bytes)
+{
+	return (sizeof(struct log_record) + bytes + 7) / 8 * 8;
+}
 
 struct log_write {
 	uint32_t key_size;
 	uint32_t value_size; /* and RECORD_DELETE */
 };
 
-/** The value that log_record.checksum must have. */
+/** The value that log_record.checksum must have, in a record of `size` bytes. */
 uint32_t
-record_checksum(const struct log_record *record, uint64_t generation);
+record_checksum(const struct log_record *record, size_t size, uint64_t generation);
 
 /** The first bytes of a part. */
 struct part_header {

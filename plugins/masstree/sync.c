@@ -110,8 +110,10 @@ end_task(struct log *log, struct task *task, int error)
 	if (!task->is_full && error != 0)
 		log->has_new_name |= task->has_new_name;
 	pthread_mutex_unlock(&log->lock);
-	if (task->is_full && error == 0)
+	if (task->is_full && error == 0) {
 		segment_unmap(&task->segment);
+		segment_uncache(log, task->segment.number);
+	}
 }
 
 /*
