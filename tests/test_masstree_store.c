@@ -94,8 +94,12 @@ static struct {
 	uint64_t sync_interval_ns;
 	const char *path;
 	struct nb_db *db;
+	uint32_t session_count;
 	struct nb_session *sessions[SESSIONS];
-} it = {.durability = NB_DUR_PROCESS, .sync_interval_ns = 1000000000, .path = "."};
+} it = {.session_count = SESSIONS,
+	.durability = NB_DUR_PROCESS,
+	.sync_interval_ns = 1000000000,
+	.path = "."};
 
 static int
 try_open(uint32_t flags)
@@ -116,7 +120,7 @@ try_open(uint32_t flags)
 		.host = &host,
 		.path = it.path,
 		.options = values,
-		.sessions = SESSIONS,
+		.sessions = it.session_count,
 		.durability = it.durability};
 
 	return engine->open(&it.db, &args);
@@ -128,14 +132,14 @@ open_it(void)
 	int rc = try_open(NB_OPEN_CREATE);
 
 	ck_assert_msg(rc == NB_OK, "%s", failure);
-	for (uint32_t id = 0; id < SESSIONS; id++)
+	for (uint32_t id = 0; id < it.session_count; id++)
 		ck_assert_int_eq(engine->session_open(&it.sessions[id], it.db, id), NB_OK);
 }
 
 static void
 close_it(void)
 {
-	for (uint32_t id = 0; id < SESSIONS; id++)
+	for (uint32_t id = 0; id < it.session_count; id++)
 		ck_assert_int_eq(engine->session_close(it.sessions[id]), NB_OK);
 	ck_assert_int_eq(engine->close(it.db), NB_OK);
 }
@@ -662,5 +666,22 @@ TEST_EACH(a_put_fails_when_all_numbers_are_used, 2)
 		ck_assert_ptr_nonnull(strstr(failure, "numbers of log records are used"));
 		ck_assert_uint_eq(version_of(1), 0);
 	}
+	close_it();
+}
+
+/* It takes numbers without an atomic addition, while the sync thread reads the counter. */
+TEST_EACH(a_session_that_is_the_only_one_loses_no_record, 4)
+{
+	const unsigned writes = _i < NB_DUR_COMMIT ? 7000 : 60;
+
+	it.session_count = 1;
+	it.durability = (uint32_t)_i;
+	it.sync_interval_ns = 1000000;
+	open_it();
+	for (unsigned i = 1; i <= writes; i++)
+		put_one(0, i % 1000, i);
+	reopen();
+	for (unsigned i = writes > 1000 ? writes - 999 : 1; i <= writes; i++)
+		ck_assert_uint_eq(version_of(i % 1000), i);
 	close_it();
 }

@@ -276,7 +276,9 @@ cursors_least(struct cursor *cursors, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		if (cursors[i].record != NULL &&
-			(least == NULL || record_number(cursors[i].record) < record_number(least->record)))
+			(least == NULL ||
+				record_number(cursors[i].record) <
+					record_number(least->record)))
 			least = &cursors[i];
 	return least;
 }
