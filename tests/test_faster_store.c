@@ -184,6 +184,53 @@ TEST(torn_end_of_an_open_log_is_dropped)
 	end();
 }
 
+/* Write bytes over those of a file, or after its end. */
+static void
+overwrite(const char *path, size_t at, const void *bytes, size_t size)
+{
+	FILE *file = fopen(path, "r+");
+
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(fseek(file, (long)at, SEEK_SET), 0);
+	ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+/*
+ * The open after the one that dropped them wrote a record with the same first bytes, and the power
+ * failed before the rest of it was written.
+ */
+TEST(dropped_records_do_not_become_valid_again)
+{
+	uint64_t number;
+	size_t size;
+
+	begin(&(struct rig){0});
+	ck_assert_int_eq(put_number(1, 1), NB_OK);
+	end();
+	uint64_t *meta = (uint64_t *)(void *)file_get("meta", &size);
+	size_t tail = (size_t)meta[3]; /* the end of the log at the close */
+	begin(&(struct rig){0});
+	ck_assert_int_eq(put_number(2, 2), NB_OK);
+	ck_assert_int_eq(rig_engine->checkpoint(rig.db), NB_OK);
+	ck_assert_int_eq(system("mkdir copy later && cp log meta copy"), 0);
+	end();
+	uint8_t *log = file_get("copy/log", &size);
+	ck_assert_uint_ge(size, tail + 24);
+	file_flip("copy/log", tail);
+	ck_assert_msg(rig_try_open(&rig, "copy") == NB_OK, "%s", host_failure);
+	ck_assert_int_eq(system("cp copy/log copy/meta later"), 0);
+	rig_close(&rig);
+	overwrite("later/log", tail, log + tail, 8);
+	ck_assert_msg(rig_try_open(&rig, "later") == NB_OK, "%s", host_failure);
+	session = rig_session(&rig, 0);
+	ck_assert_int_eq(get_number(1, &number), NB_OK);
+	ck_assert_int_eq(get_number(2, &number), NB_NOT_FOUND);
+	end();
+	free(meta);
+	free(log);
+}
+
 /* Pages after the checkpoint may contain changes without earlier ones: they are dropped. */
 TEST(killed_process_at_none_recovers_its_last_checkpoint)
 {

@@ -206,6 +206,20 @@ file_sync(struct file *file)
 	return fdatasync(file->fd) == 0 ? 0 : errno;
 }
 
+int
+file_cut(struct file *file, uint64_t size, bool is_synced)
+{
+	struct stat about;
+
+	if (fstat(file->fd, &about) != 0)
+		return errno;
+	if ((uint64_t)about.st_size <= size)
+		return 0;
+	if (ftruncate(file->fd, (off_t)size) != 0)
+		return errno;
+	return is_synced && fsync(file->fd) != 0 ? errno : 0;
+}
+
 void
 file_punch(struct file *file, uint64_t from, uint64_t to)
 {

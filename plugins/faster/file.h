@@ -53,6 +53,13 @@ file_read(struct file *file, void *data, size_t size, uint64_t offset, size_t *g
 int
 file_sync(struct file *file);
 
+/**
+ * Cut the file to `size` bytes. `is_synced`: sync it then, with its size. Does nothing if the file
+ * is not longer. Returns 0 or errno.
+ */
+int
+file_cut(struct file *file, uint64_t size, bool is_synced);
+
 /** Give the blocks inside [from, to) back to the file system, if it supports that. */
 void
 file_punch(struct file *file, uint64_t from, uint64_t to);

@@ -5,7 +5,7 @@
  *
  * Seals divide the log. If the checksum of a seal is correct, the items that it covers are
  * undamaged. Recovery uses the log up to the last such seal that is a cut (log.h). A crash may
- * leave pages after that cut. Recovery drops them, and new pages overwrite them.
+ * leave pages after that cut. Recovery removes them from the file (drop_tail).
  *
  * The newest record of a key has the greatest address. So each record sets the entry of its chain,
  * in the order of the log. The chains through the records remain as they are. The new index is at
@@ -349,6 +349,29 @@ recover_from_copy(struct scan *scan, struct nb_db *db)
 	return false;
 }
 
+/*
+ * Remove what a crash has left after the last cut, durably before the first new write. Otherwise
+ * old seals may become valid again: if the first new record begins with the same bytes as the old
+ * one, and the power fails when only a block with these bytes has been written. The checksum of the
+ * next old seal is then correct.
+ *
+ * A closed log has at most zeros there, in its last block. A log without records identifies its
+ * database (file_make).
+ */
+static int
+drop_tail(struct nb_db *db, uint64_t tail)
+{
+	const struct meta *meta = &db->meta;
+	uint64_t end = meta->is_closed != 0 ? block_ceiling(&db->file, tail) : tail;
+
+	if (meta->opening == 0)
+		return NB_OK;
+	int error = file_cut(&db->file, end, db->durability >= NB_DUR_PERIODIC);
+	return error == 0 ? NB_OK
+			  : db->host->fail(NB_FAIL, "cut the log %s to %llu bytes: %s",
+				    db->file.path, (unsigned long long)end, strerror(error));
+}
+
 int
 recover(struct nb_db *db)
 {
@@ -361,6 +384,8 @@ recover(struct nb_db *db)
 		rc = recover_from_log(&scan, db);
 	if (rc == NB_OK)
 		rc = log_resume(&db->log, db->meta.begin, &scan.cut);
+	if (rc == NB_OK)
+		rc = drop_tail(db, scan.cut.address);
 	db->closed.entries = scan.entries;
 	free(scan.buffer);
 	return rc;
