@@ -111,6 +111,13 @@ rig_is_held(enum moment moment)
 }
 
 void
+rig_await_held(enum moment moment)
+{
+	while (!rig_is_held(moment))
+		usleep(100);
+}
+
+void
 rig_let_go(enum moment moment)
 {
 	__atomic_store_n(&moments[moment], MOMENT_FREE, __ATOMIC_SEQ_CST);

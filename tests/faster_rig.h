@@ -66,6 +66,8 @@ rig_hold(enum moment moment);
 bool
 rig_is_held(enum moment moment);
 void
+rig_await_held(enum moment moment);
+void
 rig_let_go(enum moment moment);
 
 /** Let the process exit with status 0 when a thread reaches this moment. */

@@ -148,18 +148,11 @@ start(struct actor *actor)
 }
 
 static void
-await_held(enum moment moment)
-{
-	while (!rig_is_held(moment))
-		usleep(100);
-}
-
-static void
 start_and_hold(struct actor *actor, enum moment moment)
 {
 	rig_hold(moment);
 	start(actor);
-	await_held(moment);
+	rig_await_held(moment);
 }
 
 static bool
@@ -338,7 +331,7 @@ TEST(copy_of_a_fuzzy_record_includes_late_additions)
 	end();
 }
 
-/* Its address is after the one that is linked. */
+/* The copy has a greater address than the record that is linked. */
 TEST(copy_that_is_not_linked_is_not_recovered)
 {
 	struct actor late = {ADD, .key = 1, .number = 10};
@@ -395,7 +388,7 @@ TEST(copy_of_the_index_begins_after_all_older_records_are_linked)
 		usleep(1000);
 	rig_let_go(MOMENT_LINK);
 	finish(&linking);
-	await_held(MOMENT_INDEX_COPIED);
+	rig_await_held(MOMENT_INDEX_COPIED);
 	rig_let_go(MOMENT_INDEX_COPIED);
 	finish(&copying);
 	crash();

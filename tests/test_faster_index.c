@@ -188,8 +188,7 @@ hold_checkpoint(enum moment moment)
 	rig_hold(moment);
 	ck_assert_int_eq(
 		pthread_create(&checkpointer, NULL, checkpoint_main, &checkpoint_answer), 0);
-	while (!rig_is_held(moment))
-		usleep(100);
+	rig_await_held(moment);
 }
 
 static void
@@ -588,12 +587,10 @@ TEST(tentative_entry_is_not_copied)
 	hold_checkpoint(MOMENT_INDEX_COPY);
 	rig_hold(MOMENT_TENTATIVE);
 	ck_assert_int_eq(pthread_create(&thread, NULL, inserter_main, &key), 0);
-	while (!rig_is_held(MOMENT_TENTATIVE))
-		usleep(100);
+	rig_await_held(MOMENT_TENTATIVE);
 	rig_hold(MOMENT_INDEX_COPIED);
 	rig_let_go(MOMENT_INDEX_COPY);
-	while (!rig_is_held(MOMENT_INDEX_COPIED))
-		usleep(100);
+	rig_await_held(MOMENT_INDEX_COPIED);
 	rig_let_go(MOMENT_TENTATIVE);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	end_checkpoint(MOMENT_INDEX_COPIED);

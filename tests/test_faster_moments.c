@@ -197,18 +197,11 @@ finish(struct actor *actor)
 }
 
 static void
-await_held(enum moment moment)
-{
-	while (!rig_is_held(moment))
-		usleep(100);
-}
-
-static void
 start_and_hold(struct actor *actor, enum moment moment)
 {
 	rig_hold(moment);
 	start(actor);
-	await_held(moment);
+	rig_await_held(moment);
 }
 
 static void
@@ -654,13 +647,13 @@ TEST(copy_that_could_not_be_linked_is_marked)
 	start_and_hold(&putter, MOMENT_LINK);
 	rig_hold(MOMENT_COPIED);
 	rig_let_go(MOMENT_COPY);
-	await_held(MOMENT_COPIED);
+	rig_await_held(MOMENT_COPIED);
 	uint64_t copy = log_tail(&rig.db->log) - SMALL_SIZE;
 	rig_let_go(MOMENT_LINK);
 	ck_assert_int_eq(finish(&putter), NB_OK);
 	rig_hold(MOMENT_COPY); /* for the next record */
 	rig_let_go(MOMENT_COPIED);
-	await_held(MOMENT_COPY);
+	rig_await_held(MOMENT_COPY);
 	uint64_t header = racy_load64(log_at(&rig.db->log, copy));
 	ck_assert(is_record(header));
 	ck_assert_uint_ne(header & HEADER_INVALID, 0);
@@ -708,7 +701,7 @@ begin_growth(void)
 	put_long(1);
 	rig_hold(MOMENT_GROWTH);
 	ck_assert_int_eq(put_others(session, 1, ENTRIES, 8), NB_OK);
-	await_held(MOMENT_GROWTH);
+	rig_await_held(MOMENT_GROWTH);
 }
 
 /*
@@ -727,7 +720,7 @@ TEST_EACH(operation_with_the_old_table_sees_puts_into_the_new_one, 4)
 	start_and_hold(&reader, MOMENT_CURRENT_TABLE);
 	rig_hold(MOMENT_GROWN);
 	rig_let_go(MOMENT_GROWTH);
-	await_held(MOMENT_GROWN);
+	rig_await_held(MOMENT_GROWN);
 	rig_let_go(MOMENT_CURRENT_TABLE);
 	ck_assert_int_eq(finish(&reader), NB_OK);
 	ck_assert_uint_eq(reader.found, 33);

@@ -197,8 +197,8 @@ overwrite(const char *path, size_t at, const void *bytes, size_t size)
 }
 
 /*
- * The open after the one that dropped them wrote a record with the same first bytes, and the power
- * failed before the rest of it was written.
+ * An open drops records. Then a new record with the same first bytes is written, but the power
+ * fails before the rest of it reaches the file.
  */
 TEST(dropped_records_do_not_become_valid_again)
 {
