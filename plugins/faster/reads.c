@@ -181,12 +181,6 @@ has_ring(struct reads *reads)
 	return false;
 }
 
-bool
-reads_has_ring(const struct reads *reads)
-{
-	return reads->ring.fd >= 0;
-}
-
 int
 reads_error(const struct reads *reads)
 {

@@ -69,8 +69,4 @@ reads_in_flight(const struct reads *reads);
 int
 reads_error(const struct reads *reads);
 
-/** Whether this session uses a ring. */
-bool
-reads_has_ring(const struct reads *reads);
-
 #endif /* FASTER_READS_H */
