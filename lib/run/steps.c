@@ -299,8 +299,7 @@ steps_attempt(struct job_worker *worker, const struct ops_op *op, bool is_sample
 	else if (*way == WAY_TOGETHER)
 		rc = reads_alone ? multi_get(worker, op) : batch(worker, op, kind);
 	bool is_lent = *way == WAY_EXECUTE || *way == WAY_TOGETHER;
-	bool is_whole = *way != WAY_SINGLE || steps_is_one_verb(engine, kind);
-	if (rc == NB_CONFLICT && !is_whole)
+	if (rc == NB_CONFLICT && *way == WAY_SINGLE && !steps_is_one_verb(engine, kind))
 		return __atomic_load_n(worker->plan->halt, __ATOMIC_RELAXED) != 0
 			? rc
 			: error_set(NB_FAIL, "a step was answered with nothing but conflicts");
