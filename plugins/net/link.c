@@ -312,10 +312,11 @@ link_add(struct link *link, const struct nb_request *request)
 }
 
 int
-link_send(struct link *link)
+link_send(struct link *link, size_t least)
 {
 	int rc = link->is_making ? end_batch(link) : NB_OK;
-	return rc == NB_OK ? stream_push(&link->stream) : rc;
+	return rc == NB_OK && stream_unsent(&link->stream) >= least ? stream_push(&link->stream)
+								    : rc;
 }
 
 int

@@ -85,9 +85,9 @@ link_has_room(const struct link *link)
 int
 link_add(struct link *link, const struct nb_request *request);
 
-/** Send the current batch. Returns NB_OK or a failure. */
+/** End the current batch. Send if at least `least` bytes are unsent. Returns NB_OK or a failure. */
 int
-link_send(struct link *link);
+link_send(struct link *link, size_t least);
 
 /** All batches in flight were refused: send them again with the new view. */
 int

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * When batches are sent. A send over TCP takes as long as tens of small requests. So one write
+ * sends several batches: all that were submitted until they hold half of the requests that may be
+ * in flight, or SEND_BYTES, or until reap has no more answers. The server executes one half
+ * while the host makes the other.
+ */
 #include "requests.h"
 
-enum { WAITS_COUNTED = 256 }; /* between two updates of the database's counters */
+enum {
+	WAITS_COUNTED = 256,   /* between two updates of the database's counters */
+	SEND_BYTES = 32 * 1024 /* to one server: a write for more saves nothing */
+};
 
 void
 requests_count_waits(struct nb_session *session)
@@ -36,13 +45,21 @@ requests_link(struct nb_session *session, const struct nb_request *request, stru
 	return NB_OK;
 }
 
-int
-requests_send(struct nb_session *session)
+/** End the current batches, and send to each server that has at least `least` unsent bytes. */
+static int
+send_from(struct nb_session *session, size_t least)
 {
 	int rc = NB_OK;
 	for (uint32_t i = 0; i < session->count && rc == NB_OK; i++)
-		rc = link_send(&session->links[i]);
+		rc = link_send(&session->links[i], least);
 	return rc;
+}
+
+int
+requests_send(struct nb_session *session)
+{
+	session->unsent = 0;
+	return send_from(session, 0);
 }
 
 static bool
@@ -77,7 +94,9 @@ requests_submit(struct nb_session *session, const struct nb_request *requests, s
 	/* If a request fails, send the requests before it. The next call reports the failure. */
 	if (rc != NB_OK && *taken == 0)
 		return rc;
-	rc = requests_send(session);
+	session->unsent += *taken;
+	rc = 2 * session->unsent >= session->limit ? requests_send(session)
+						   : send_from(session, SEND_BYTES);
 	return rc == NB_OK ? NB_PENDING : rc;
 }
 
@@ -129,7 +148,9 @@ requests_reap_links(struct nb_session *session, struct nb_completion *out, size_
 		int rc = take_all(session, out, room, count);
 		if (rc != NB_OK || *count > 0 || gone_ns > timeout_ns)
 			return rc;
-		rc = wait_all(session, timeout_ns - gone_ns);
+		rc = session->unsent > 0 ? requests_send(session) : NB_OK;
+		if (rc == NB_OK)
+			rc = wait_all(session, timeout_ns - gone_ns);
 		if (rc != NB_OK)
 			return rc;
 		/* look once more at the received bytes, even if the time is over */

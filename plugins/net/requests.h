@@ -29,6 +29,7 @@ struct nb_session {
 	uint64_t waits;
 	uint32_t count, next;  /* next: the link from which answers are taken first */
 	uint64_t limit, taken; /* maximum and current number of requests in flight */
+	uint64_t unsent;       /* requests in batches that are not sent yet */
 	uint64_t bytes, bytes_max;
 	struct nb_completion *completions; /* of multi_get and batch */
 	struct scan scan;
