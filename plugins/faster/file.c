@@ -213,9 +213,7 @@ file_cut(struct file *file, uint64_t size, bool is_synced)
 
 	if (fstat(file->fd, &about) != 0)
 		return errno;
-	if ((uint64_t)about.st_size <= size)
-		return 0;
-	if (ftruncate(file->fd, (off_t)size) != 0)
+	if ((uint64_t)about.st_size > size && ftruncate(file->fd, (off_t)size) != 0)
 		return errno;
 	return is_synced && fsync(file->fd) != 0 ? errno : 0;
 }

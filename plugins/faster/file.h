@@ -54,8 +54,8 @@ int
 file_sync(struct file *file);
 
 /**
- * Cut the file to `size` bytes. `is_synced`: sync it then, with its size. Does nothing if the file
- * is not longer. Returns 0 or errno.
+ * Cut the file to `size` bytes, if it is longer. `is_synced`: sync it then, with its size. Returns
+ * 0 or errno.
  */
 int
 file_cut(struct file *file, uint64_t size, bool is_synced);

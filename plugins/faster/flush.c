@@ -58,7 +58,7 @@ fill_seal(struct log *log, uint64_t start, uint64_t at, bool is_cut)
 {
 	struct seal *seal = (void *)log_at(log, at);
 
-	*seal = (struct seal){.header = HEADER_LIVE | HEADER_SEAL,
+	*seal = (struct seal){.header = header_of(HEADER_SEAL, log->durable),
 		.start = start,
 		.number = log->seals++,
 		.opening = log->opening,

@@ -14,7 +14,7 @@ struct meta {
 	uint64_t magic;
 	uint64_t page_size;
 	uint64_t begin; /* begin of the log */
-	uint64_t tail;  /* end of the last seal; valid if is_closed */
+	uint64_t tail;  /* end of the last seal; or, if not is_closed, of a synced part */
 	uint32_t is_closed;
 	uint32_t level; /* of the index; it never had a greater level */
 	uint32_t tag_level;

@@ -31,6 +31,8 @@ enum {
 		"largest size of the log; it is compacted when it is reached, and writes fail if that frees nothing") \
 	X(INDEX_CHECKPOINT, CHOICE, "index_checkpoint", "auto", "auto|yes|no", \
 		"copy the index to a file at a checkpoint or close, so that the next open need not read the whole log") \
+	X(ACCEPT_LOSS, BOOL, "accept_loss", "no", \
+		"open a log that is damaged before its synced end; all records after the last valid cut before the damage are dropped") \
 	X(READS, CHOICE, "reads", "auto", "auto|io_uring|threads", \
 		"how records on storage are read") \
 	X(PROMOTE, BOOL, "promote", "no", \
@@ -204,6 +206,7 @@ open_index(struct nb_db *db)
 	if (rc != NB_OK)
 		goto close_index;
 	db->meta.is_closed = 0;
+	db->meta.tail = db->log.durable;
 	db->meta.opening++;
 	db->log.opening = db->meta.opening;
 	rc = meta_write(&db->meta, db->host, db->path, db->durability >= NB_DUR_PERIODIC);
@@ -265,6 +268,7 @@ take_args(struct nb_db *db, const struct nb_open_args *args)
 	db->record_guess = expected_record(args);
 	db->how_to_read = (int)args->options[READS].u64;
 	db->index_files = (int)args->options[INDEX_CHECKPOINT].u64;
+	db->accepts_loss = args->options[ACCEPT_LOSS].u64 != 0;
 	db->promotes = args->options[PROMOTE].u64 != 0;
 	if (args->durability == NB_DUR_PERIODIC)
 		db->periodic_ns = args->options[SYNC_INTERVAL].u64;

@@ -13,7 +13,8 @@
  *   seal           header, and a checksum of all items since the previous seal
  *
  * A header contains the address of the previous record in the same chain (bits 0 to 41, in
- * units of 8 bytes), and flags. It is never zero.
+ * units of 8 bytes), and flags. It is never zero. That of a seal contains the address up to
+ * which the log was synced before the seal was written.
  *
  * A record may change in place while sessions read it. A small value is one atomic word. A
  * sized value has a seqlock, `lock`: odd while a session writes it.

@@ -4,8 +4,8 @@
  * or else from the whole log.
  *
  * Seals divide the log. If the checksum of a seal is correct, the items that it covers are
- * undamaged. Recovery uses the log up to the last such seal that is a cut (log.h). A crash may
- * leave pages after that cut. Recovery removes them from the file (drop_tail).
+ * undamaged. Recovery uses the log up to the last such seal that is a cut (log.h), and drops the
+ * rest (tail.c).
  *
  * The newest record of a key has the greatest address. So each record sets the entry of its chain,
  * in the order of the log. The chains through the records remain as they are. The new index is at
@@ -22,7 +22,7 @@
 
 struct scan {
 	struct nb_db *db;
-	unsigned char *buffer; /* a page, and the first block of the next one */
+	unsigned char *buffer; /* a page, the first block of the next one, and a seal */
 	uint64_t page, got;
 	uint64_t start; /* end of the last valid seal */
 	uint64_t number, opening, checksum;
@@ -167,8 +167,8 @@ begin_scan(struct scan *scan, const struct source *source)
 	if (rc != NB_OK)
 		return rc;
 	const struct seal *seal = (const void *)item_at(scan, at);
-	scan->start = at + SEAL_SIZE;
-	if (scan->got < scan->start - scan->page)
+	scan->start = at;
+	if (scan->got < at + SEAL_SIZE - scan->page)
 		scan->why = "the end of the file";
 	else if ((seal->header & HEADER_LIVE) == 0 ||
 		(seal->header & HEADER_KIND) != HEADER_SEAL)
@@ -275,29 +275,6 @@ rebuild(struct scan *scan, struct nb_db *db, const struct source *source)
 	return rc;
 }
 
-static bool
-lacks_end(const struct scan *scan)
-{
-	const struct meta *meta = &scan->db->meta;
-
-	return (meta->is_closed != 0 && scan->cut.address != meta->tail) ||
-		(meta->begin != 0 && scan->cut.address == 0);
-}
-
-static int
-recover_from_log(struct scan *scan, struct nb_db *db)
-{
-	const struct source source = {.seal = db->meta.begin};
-	int rc = rebuild(scan, db, &source);
-
-	if (rc != NB_OK || !lacks_end(scan))
-		return rc;
-	return db->host->fail(NB_FAIL,
-		"the log %s is damaged after byte %llu: %s; it was written up to byte %llu",
-		db->file.path, (unsigned long long)scan->start, scan->why,
-		(unsigned long long)db->meta.tail);
-}
-
 /* The reason why a copy does not belong to this database. NULL: it may. */
 static const char *
 mismatch(const struct nb_db *db, const struct index_head *head)
@@ -311,10 +288,11 @@ mismatch(const struct nb_db *db, const struct index_head *head)
 
 /*
  * False: the whole log is needed. A compaction may have discarded the start of the copy; then the
- * log after it contains the newest record of every key.
+ * log after it contains the newest record of every key. In both cases, a copy that may belong to
+ * the log states in *tail how far the log was synced.
  */
 static bool
-recover_from_copy(struct scan *scan, struct nb_db *db)
+recover_from_copy(struct scan *scan, struct nb_db *db, struct tail *tail)
 {
 	char path[sizeof(db->path) + 16];
 	struct source source = {.copy = path};
@@ -329,12 +307,16 @@ recover_from_copy(struct scan *scan, struct nb_db *db)
 	const char *why = error != 0 ? reason_of(error) : mismatch(db, &source.head);
 	if (error == 0)
 		index_file_close(&file);
+	if (why == NULL && db->meta.is_closed == 0)
+		tail_was_synced(tail, source.head.end, "the copy of its index");
+	if (db->index_files == INDEX_NO)
+		return false;
 	if (why == NULL) {
 		if (source.head.start <= db->meta.begin + SEAL_SIZE)
 			return false;
 		source.seal = source.head.start - SEAL_SIZE;
 		int rc = rebuild(scan, db, &source);
-		if (rc == NB_OK && scan->has_end && !lacks_end(scan)) {
+		if (rc == NB_OK && scan->has_end && scan->cut.address >= db->meta.tail) {
 			db->index_start = source.head.start;
 			return true;
 		}
@@ -349,43 +331,30 @@ recover_from_copy(struct scan *scan, struct nb_db *db)
 	return false;
 }
 
-/*
- * Remove what a crash has left after the last cut, durably before the first new write. Otherwise
- * old seals may become valid again: if the first new record begins with the same bytes as the old
- * one, and the power fails when only a block with these bytes has been written. The checksum of the
- * next old seal is then correct.
- *
- * A closed log has at most zeros there, in its last block. A log without records identifies its
- * database (file_make).
- */
-static int
-drop_tail(struct nb_db *db, uint64_t tail)
-{
-	const struct meta *meta = &db->meta;
-	uint64_t end = meta->is_closed != 0 ? block_ceiling(&db->file, tail) : tail;
-
-	if (meta->opening == 0)
-		return NB_OK;
-	int error = file_cut(&db->file, end, db->durability >= NB_DUR_PERIODIC);
-	return error == 0 ? NB_OK
-			  : db->host->fail(NB_FAIL, "cut the log %s to %llu bytes: %s",
-				    db->file.path, (unsigned long long)end, strerror(error));
-}
-
 int
 recover(struct nb_db *db)
 {
-	struct scan scan = {.buffer = aligned_alloc(4096, (size_t)db->log.page_size + 4096)};
+	struct scan scan = {.buffer = aligned_alloc(4096, (size_t)db->log.page_size + 8192)};
+	const struct source whole = {.seal = db->meta.begin};
+	struct tail tail = {0};
+	bool is_new = db->meta.opening == 0; /* its log may identify the database (file_make) */
 	int rc = NB_OK;
 
 	if (scan.buffer == NULL)
 		return db->host->fail(NB_FAIL, "out of memory");
-	if (db->index_files == INDEX_NO || !recover_from_copy(&scan, db))
-		rc = recover_from_log(&scan, db);
+	tail_was_synced(&tail, db->meta.begin, "meta");
+	tail_was_synced(&tail, db->meta.tail, "meta");
+	if (!recover_from_copy(&scan, db, &tail))
+		rc = rebuild(&scan, db, &whole);
+	tail.cut = scan.cut;
+	tail.valid = scan.start;
+	tail.why = scan.why;
+	if (rc == NB_OK && !is_new)
+		rc = tail_read(&tail, db, scan.buffer);
 	if (rc == NB_OK)
 		rc = log_resume(&db->log, db->meta.begin, &scan.cut);
-	if (rc == NB_OK)
-		rc = drop_tail(db, scan.cut.address);
+	if (rc == NB_OK && !is_new)
+		rc = tail_drop(&tail, db);
 	db->closed.entries = scan.entries;
 	free(scan.buffer);
 	return rc;

@@ -132,8 +132,9 @@ struct nb_db {
 	uint32_t durability, sessions, inflight_ops;
 	uint64_t inflight_bytes, record_guess;
 	int how_to_read;
-	int index_files; /* INDEX_*, constant */
-	bool promotes;   /* a get appends the record that it reads from storage */
+	int index_files;   /* INDEX_*, constant */
+	bool promotes;     /* a get appends the record that it reads from storage */
+	bool accepts_loss; /* an open drops the log after damage */
 
 	/* Copies of the index (checkpoint.c), by the database thread. */
 	pthread_mutex_t shaping;    /* held while the index grows, or is copied */
@@ -287,6 +288,41 @@ checkpoint_write(struct nb_db *db, bool is_synced, bool is_paced);
 /** Open the index and the log with the content of the database. Returns NB_OK or a failure. */
 int
 recover(struct nb_db *db);
+
+/* --- tail.c --- */
+
+/** The log after its last valid cut. */
+struct tail {
+	struct cut cut;
+	uint64_t valid;      /* end of the last valid seal */
+	const char *why;     /* reason why nothing after it is valid */
+	uint64_t end;        /* of the cut, or of the last byte that was synced or is not 0 */
+	uint64_t synced;     /* the log was synced up to this address */
+	const char *witness; /* what states that */
+};
+
+static inline void
+tail_was_synced(struct tail *tail, uint64_t address, const char *witness)
+{
+	if (address <= tail->synced)
+		return;
+	tail->synced = address;
+	tail->witness = witness;
+}
+
+/**
+ * Read the tail, after its first members are set. `buffer` has room for a page and 8192 bytes.
+ * Returns NB_OK, or a failure: a read failed, or the log is damaged before `synced`.
+ */
+int
+tail_read(struct tail *tail, struct nb_db *db, unsigned char *buffer);
+
+/**
+ * Remove the tail from the file, with a warning if it is not only zeros. At the levels periodic
+ * and commit, also sync the log. Returns NB_OK or a failure.
+ */
+int
+tail_drop(const struct tail *tail, struct nb_db *db);
 
 /* --- requests.c --- */
 
