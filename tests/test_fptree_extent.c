@@ -119,3 +119,35 @@ TEST_EACH(huge_blob_that_shares_bytes_with_another_object_is_refused, 2)
 	ck_assert_ptr_nonnull(strstr(host_failure, "overlaps another object"));
 	rig_closed(pool);
 }
+
+/* The header of a chunk in the first zone of libpmemobj's heap. */
+struct chunk_header {
+	uint16_t type, flags;
+	uint32_t chunks; /* of the object that begins there: the next header follows them */
+};
+
+static struct chunk_header *
+chunk_header_of(PMEMoid object)
+{
+	enum { MAGIC_OF_ZONE = (int)0xc3f0a2d2, ZONE_HEADER = 64, ZONE = 512 << 10 };
+	char *zone = pool->base + (object.off - HEADER_OF_OBJECT) % CHUNK;
+
+	while (*(int *)(void *)zone != MAGIC_OF_ZONE)
+		zone += CHUNK;
+	uint64_t chunk = (uint64_t)(pool->base + object.off - zone - ZONE) / CHUNK;
+	return (struct chunk_header *)(void *)(zone + ZONE_HEADER) + chunk;
+}
+
+/* A list of objects that leads back would never end. */
+TEST(object_list_with_a_cycle_is_refused)
+{
+	struct heap *heap;
+
+	make_neighbours(LARGE, EXTENT_HUGE, EXTENT_HUGE);
+	struct chunk_header *header = chunk_header_of(high);
+	ck_assert_uint_eq(header->chunks, LARGE / CHUNK + 1);
+	header->chunks = -header->chunks; /* from `high` to `low` */
+	ck_assert_int_eq(heap_open(&heap, pool, LEAF), NB_FAIL);
+	ck_assert_ptr_nonnull(strstr(host_failure, "more bytes than the pool"));
+	rig_closed(pool);
+}

@@ -201,9 +201,17 @@ find_extent(struct heap *heap, PMEMoid object)
 	return NB_OK;
 }
 
+/* The limit of bytes also ends a damaged list that leads back to a blob that was found. */
 static int
 find_huge(struct heap *heap, PMEMoid object)
 {
+	uint64_t bytes = pmemobj_alloc_usable_size(object), most = heap->pool->reserved_bytes;
+
+	if (bytes <= HEAP_BLOB_MAX || bytes > most || heap->bytes + bytes > most)
+		return heap->pool->host->fail(NB_FAIL,
+			"the pool in %s is damaged: with the blob of %llu bytes at %#llx, its objects have more bytes than the pool, or the blob is too small",
+			heap->pool->directory, (unsigned long long)bytes,
+			(unsigned long long)object.off);
 	if (heap->huge_count == heap->huge_room) {
 		size_t room = heap->huge_room == 0 ? 64 : 2 * heap->huge_room;
 		struct huge *moved = realloc(heap->huge, room * sizeof(*moved));
@@ -214,7 +222,7 @@ find_huge(struct heap *heap, PMEMoid object)
 		heap->huge_room = room;
 	}
 	heap->huge[heap->huge_count++] = (struct huge){.object = object};
-	heap->bytes += pmemobj_alloc_usable_size(object);
+	heap->bytes += bytes;
 	return NB_OK;
 }
 
