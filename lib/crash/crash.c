@@ -191,8 +191,9 @@ crash_run_progress(struct crash_run *run, uint64_t done, uint64_t total)
 /* ---- the call ---- */
 
 /**
- * The recorder sees only files in the directory of the database. Without the other files, an open
- * after the power failure would lose promised writes. An engine names options for directories
+ * The recorder, the copies of findings and the removal of a database contain only files in its
+ * directory. Without the other files, an open after a power failure would lose promised writes, and
+ * the next database might find the files of an earlier one. An engine names options for directories
  * *_dir or *_dirs.
  */
 static int
@@ -206,7 +207,7 @@ check_directories(const struct nb_crash_args *args)
 			(strcmp(kind, "_dir") != 0 && strcmp(kind, "_dirs") != 0))
 			continue;
 		return error_set(NB_ERR_USAGE,
-			"--power records only the files in the directory of the database; leave out the option %s=%s",
+			"crash copies and removes only the files in the directory of the database; leave out the option %s=%s",
 			options[i].name, args->options[i].text);
 	}
 	return NB_OK;
@@ -244,7 +245,7 @@ check_args(const struct nb_crash_args *args)
 		return error_set(NB_ERR_USAGE, "sessions: 1 to %d", CRASH_SESSIONS_MAX);
 	if (args->sessions > 1 && (engine->caps & NB_CAP_CONCURRENT) == 0)
 		return error_set(NB_ERR_USAGE, "%s allows one session at a time", engine->name);
-	return args->how == NB_CRASH_POWER ? check_directories(args) : NB_OK;
+	return check_directories(args);
 }
 
 /** Check the directory for findings before the first round, not at the first finding. */

@@ -232,3 +232,13 @@ counted()
 	contains "$output" 'Partial: not all rounds were done.'
 	equals "$(ls -A tmp)" ''
 }
+
+@test "crash rejects options that put files elsewhere" {
+	local engine option
+	while read -r engine option; do
+		"$MININB" engines -d "$engine" >/dev/null 2>&1 || continue
+		mininb 2 crash --driver="$engine" -o "$option=there" --rounds=1
+		contains "$stderr" "leave out the option $option=there"
+	done <<<$'faster log_dir\nmasstree log_dirs\nmasstree checkpoint_dirs'
+	equals "$(ls -A)" ''
+}
