@@ -332,7 +332,7 @@ leave_orphan(struct epochs *epochs, const struct epoch_retired *retired, void *t
 		retired->epoch == 0) /* out of memory or no barrier: see epoch_retire() */
 		return;
 	epochs->orphans[epochs->orphan_count] = (struct orphan){*retired, to};
-	__atomic_store_n(&epochs->orphan_count, epochs->orphan_count + 1, __ATOMIC_RELAXED);
+	count_one(&epochs->orphan_count);
 }
 
 void

@@ -21,6 +21,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 /* A verb must have the parameters of its type in engine.h, even if it does not use them. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 

@@ -172,4 +172,17 @@ pause_a_little(unsigned *spins)
 		pause_for_long(*spins / PAUSE_SPINS);
 }
 
+/** Add to a counter that one thread at a time changes and any thread may read. */
+static inline void
+count_more(uint64_t *counter, uint64_t more)
+{
+	__atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
+}
+
+static inline void
+count_one(uint64_t *counter)
+{
+	count_more(counter, 1);
+}
+
 #endif /* RACY_H */

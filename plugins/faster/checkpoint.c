@@ -136,6 +136,6 @@ checkpoint_write(struct nb_db *db, bool is_synced, bool is_paced)
 		return log_cut(&db->log, is_synced, is_paced, &cut);
 	}
 	db->index_start = start;
-	__atomic_store_n(&db->index_checkpoints, db->index_checkpoints + 1, __ATOMIC_RELAXED);
+	count_one(&db->index_checkpoints);
 	return NB_OK;
 }

@@ -115,7 +115,7 @@ write_part(struct log *log, uint64_t from, uint64_t to)
 	int error = 0;
 
 	from = block_floor(log->file, from);
-	add_to(&log->flushed_bytes, to - from);
+	count_more(&log->flushed_bytes, to - from);
 	while (error == 0 && from < last) {
 		uint64_t ring_end = (from | log->ring_mask) + 1;
 		uint64_t end = last < ring_end ? last : ring_end;
@@ -213,7 +213,7 @@ settle(struct log *log, bool is_cut, bool is_paced)
 			__atomic_load_n(&log->waiting, __ATOMIC_RELAXED) == 0)
 			pace_pause(&pace);
 	}
-	add_to(&log->flushes, rc == NB_OK);
+	count_more(&log->flushes, rc == NB_OK);
 	return rc;
 }
 

@@ -10,15 +10,6 @@
 
 enum { WAIT_NS = 1000000 };
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void
 add_counts(struct counts *sum, const struct counts *counts)
 {
@@ -95,7 +86,7 @@ grow(struct nb_db *db)
 	rc = index_grow(&db->index, db->keeper_epoch);
 	if (rc != NB_OK)
 		return rc;
-	__atomic_store_n(&db->growths, db->growths + 1, __ATOMIC_RELAXED);
+	count_one(&db->growths);
 	return NB_OK;
 }
 

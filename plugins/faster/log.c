@@ -276,7 +276,7 @@ int
 log_wait_for_room(struct log *log)
 {
 	pthread_mutex_lock(&log->lock);
-	add_to(&log->waits, 1);
+	count_one(&log->waits);
 	while (!log->has_failed && !has_frame(log, page_ceiling(log, log_tail(log)))) {
 		log->is_woken = true;
 		pthread_cond_signal(&log->wake);

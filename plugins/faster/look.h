@@ -39,12 +39,6 @@ is_mutable(const struct view *view, uint64_t address)
 	return address >= view->read_only;
 }
 
-static inline void
-count_one(uint64_t *counter)
-{
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED); /* others only read it */
-}
-
 /*
  * Follow a chain to the record of the key. A page begins with a seal, so no record has the address
  * `begin` or 0. A record at `head` itself is on storage, too, and is read there.

@@ -54,13 +54,6 @@ has_failed(const struct log *log)
 	return __atomic_load_n(&log->has_failed, __ATOMIC_ACQUIRE);
 }
 
-/** Only one thread at a time may add to a counter; any thread may read it. */
-static inline void
-add_to(uint64_t *counter, uint64_t more)
-{
-	__atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
-}
-
 /** Fill the rest of a page into which an item did not fit. */
 static inline void
 fill_page(const struct log *log, uint64_t address, uint64_t page)

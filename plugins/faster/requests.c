@@ -450,15 +450,6 @@ is_in_flight(const struct nb_session *session)
 		session->arrived.count != 0;
 }
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 int
 requests_reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
 	uint64_t timeout_ns)

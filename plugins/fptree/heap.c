@@ -502,13 +502,6 @@ give(struct heap_cache *cache, unsigned index, uint64_t offset)
 	stock->at[stock->count++] = offset;
 }
 
-/* Change a counter that only its session writes and any thread may read. */
-static void
-tell(uint64_t *counter, uint64_t change)
-{
-	__atomic_store_n(counter, *counter + change, __ATOMIC_RELAXED);
-}
-
 static void
 add_tally(struct tally *sum, const struct tally *tally)
 {
@@ -543,14 +536,14 @@ heap_leaf_new(struct heap_cache *cache)
 	uint64_t offset = take(cache, LEAVES);
 
 	if (offset != 0)
-		tell(&cache->tally.leaves, 1);
+		count_one(&cache->tally.leaves);
 	return offset;
 }
 
 void
 heap_leaf_free(struct heap_cache *cache, uint64_t offset)
 {
-	tell(&cache->tally.leaves, (uint64_t)-1);
+	count_more(&cache->tally.leaves, (uint64_t)-1);
 	give(cache, LEAVES, offset);
 }
 
@@ -565,8 +558,8 @@ huge_new(struct heap_cache *cache, size_t size)
 	uint64_t bytes = pmemobj_alloc_usable_size(object);
 	__atomic_fetch_add(&heap->bytes, bytes, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&heap->allocations, 1, __ATOMIC_RELAXED);
-	tell(&cache->tally.blobs, 1);
-	tell(&cache->tally.blob_bytes, bytes);
+	count_one(&cache->tally.blobs);
+	count_more(&cache->tally.blob_bytes, bytes);
 	return object.off;
 }
 
@@ -578,8 +571,8 @@ huge_free(struct heap_cache *cache, uint64_t offset)
 	uint64_t bytes = pmemobj_alloc_usable_size(object);
 
 	assert(pmemobj_type_num(object) == EXTENT_HUGE);
-	tell(&cache->tally.blobs, (uint64_t)-1);
-	tell(&cache->tally.blob_bytes, -bytes);
+	count_more(&cache->tally.blobs, (uint64_t)-1);
+	count_more(&cache->tally.blob_bytes, -bytes);
 	__atomic_fetch_sub(&heap->bytes, bytes, __ATOMIC_RELAXED);
 	pmemobj_free(&object);
 }
@@ -593,8 +586,8 @@ heap_blob_new(struct heap_cache *cache, size_t size)
 	unsigned index = class_of(size);
 	uint64_t offset = take(cache, index);
 	if (offset != 0) {
-		tell(&cache->tally.blobs, 1);
-		tell(&cache->tally.blob_bytes, class_bytes(index));
+		count_one(&cache->tally.blobs);
+		count_more(&cache->tally.blob_bytes, class_bytes(index));
 	}
 	return offset;
 }
@@ -608,8 +601,8 @@ heap_blob_free(struct heap_cache *cache, uint64_t offset)
 		huge_free(cache, offset);
 		return;
 	}
-	tell(&cache->tally.blobs, (uint64_t)-1);
-	tell(&cache->tally.blob_bytes, -(uint64_t)extent->piece_bytes);
+	count_more(&cache->tally.blobs, (uint64_t)-1);
+	count_more(&cache->tally.blob_bytes, -(uint64_t)extent->piece_bytes);
 	give(cache, extent->user_u32, offset);
 }
 

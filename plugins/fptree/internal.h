@@ -107,13 +107,6 @@ struct tree_session {
 	uint32_t id;
 } __attribute__((aligned(128)));
 
-/** Increment a counter that only its session writes. */
-static inline void
-count_one(uint64_t *counter)
-{
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
-
 static inline char *
 leaf_bytes(const struct tree *tree, uint64_t child)
 {

@@ -135,13 +135,6 @@ pm_copy(void *to, const void *from, size_t size)
 #endif
 }
 
-/* Only the thread that owns the counter writes it; any thread may read it. */
-static inline void
-pm_count(uint64_t *counter, uint64_t more)
-{
-	__atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
-}
-
 static inline void
 pm_flush_line(struct pm *pm, const void *at)
 {
@@ -163,7 +156,7 @@ pm_flush_line(struct pm *pm, const void *at)
 		pm_flush_slow(pm, at, 1);
 		break;
 	}
-	pm_count(&pm->lines, 1);
+	count_one(&pm->lines);
 }
 
 /** Flush every line of [at, at + size), size > 0. */
@@ -175,7 +168,7 @@ pm_flush(struct pm *pm, const void *at, size_t size)
 	if (pm->flush == PM_FLUSH_MSYNC) {
 		pm_record_flush((const void *)line, (uintptr_t)at + size - line);
 		pm_flush_slow(pm, at, size);
-		pm_count(&pm->lines, ((uintptr_t)at + size - line + PM_LINE - 1) / PM_LINE);
+		count_more(&pm->lines, ((uintptr_t)at + size - line + PM_LINE - 1) / PM_LINE);
 		return;
 	}
 	for (; line < (uintptr_t)at + size; line += PM_LINE)
@@ -188,7 +181,7 @@ pm_fence(struct pm *pm)
 	pm_record_fence();
 	if (pm->flush == PM_FLUSH_NONE)
 		return;
-	pm_count(&pm->fences, 1);
+	count_one(&pm->fences);
 #ifdef __x86_64__
 	__asm__ volatile("sfence" ::: "memory");
 #endif

@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
+
+#include "../common/clock.h"
 
 enum {
 	FANOUT_DEFAULT = 64,
@@ -217,15 +218,6 @@ begin_tree(struct tree *tree, struct pm *pm)
 	pm_flush(pm, root, sizeof(*root));
 	pm_fence(pm);
 	return pm->error != 0 ? sync_failed(tree, pm) : pool_commit(tree->pool);
-}
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* Reserve address space for the line of every leaf that the pool could ever contain. */

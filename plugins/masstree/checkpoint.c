@@ -360,7 +360,7 @@ write_checkpoint(struct store *store)
 	}
 	struct state old = store->state;
 	store->state = next;
-	__atomic_store_n(&store->checkpoints, store->checkpoints + 1, __ATOMIC_RELAXED);
+	count_one(&store->checkpoints);
 	unlink_parts(&old);
 	logs_trim(store, next.first);
 	remove_strays(store, &old);

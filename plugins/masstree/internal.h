@@ -192,13 +192,6 @@ struct mt_session {
 	uint32_t id;
 } __attribute__((aligned(128)));
 
-/** Add 1 to a counter that only its session changes. */
-static inline void
-count_one(uint64_t *counter)
-{
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
-
 static inline struct node *
 root_load(const uint64_t *at)
 {

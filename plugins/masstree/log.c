@@ -26,15 +26,6 @@ enum { PAGE = 4096 };
 
 #define LIST_BYTES_MAX (1u << 30)
 
-uint64_t
-store_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 uint32_t
 record_checksum(const struct log_record *record, size_t size, uint64_t generation)
 {
@@ -334,7 +325,7 @@ static void
 append_record(struct log *log, struct log_record *record, size_t size)
 {
 	record->checksum = record_checksum(record, size, log->store->generation);
-	__atomic_store_n(&log->appended_bytes, log->appended_bytes + size, __ATOMIC_RELAXED);
+	count_more(&log->appended_bytes, size);
 	__atomic_store_n(&log->now.end, log->now.end + size, __ATOMIC_RELEASE);
 }
 

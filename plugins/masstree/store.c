@@ -107,7 +107,7 @@ log_recovery(const struct store *store)
 static int
 fill(struct store *store, const struct store_args *args)
 {
-	uint64_t begin = store_now_ns(), last = 0;
+	uint64_t begin = now_ns(), last = 0;
 	bool has_logs = false;
 	int rc = state_read(&store->state, store);
 
@@ -120,7 +120,7 @@ fill(struct store *store, const struct store_args *args)
 	} else if (rc == NB_OK) {
 		rc = recover(store, &store->state, &last, &has_logs);
 	}
-	store->recovery_ns = store_now_ns() - begin;
+	store->recovery_ns = now_ns() - begin;
 	if (rc == NB_OK)
 		rc = begin_generation(store, &store->state, last, has_logs);
 	if (rc == NB_OK && store->durability != NB_DUR_NONE)

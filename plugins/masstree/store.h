@@ -29,6 +29,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../common/clock.h"
+#include "../common/racy.h"
 #include "tree.h"
 
 enum {
@@ -397,10 +399,6 @@ remove_strays(const struct store *store, const struct state *state);
  */
 void
 store_boot(char *boot);
-
-/** Monotonic time. */
-uint64_t
-store_now_ns(void);
 
 /**
  * Number of threads of a recovery, and least number of parts of a checkpoint: the number of

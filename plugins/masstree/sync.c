@@ -153,7 +153,7 @@ sync_round(struct store *store)
 		error = sync_one(&store->logs[id]);
 	pthread_mutex_lock(&store->sync_lock);
 	store->is_syncing = false;
-	__atomic_store_n(&store->syncs, store->syncs + 1, __ATOMIC_RELAXED);
+	count_one(&store->syncs);
 	if (error != 0)
 		__atomic_store_n(&store->error, error, __ATOMIC_RELAXED);
 	else
@@ -214,13 +214,13 @@ logs_sync_now_and_then(void *arg)
 	pthread_mutex_lock(&store->sync_lock);
 	while (!store->is_closing) {
 		struct timespec at;
-		uint64_t due = store_now_ns() + store->sync_interval_ns;
+		uint64_t due = now_ns() + store->sync_interval_ns;
 		uint64_t last = __atomic_load_n(&store->counter, __ATOMIC_ACQUIRE);
 
 		if (store->durable < last && store->error == 0 && !store->is_syncing)
 			sync_round(store);
 		at = (struct timespec){(time_t)(due / 1000000000), (long)(due % 1000000000)};
-		while (!store->is_closing && store_now_ns() < due) {
+		while (!store->is_closing && now_ns() < due) {
 			if (store->has_new_segment)
 				prepare_segments(store);
 			else

@@ -187,14 +187,6 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 
 /* --- requests --- */
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /*
  * Exchange the newest request with a random one in flight of its group, possibly itself: a
  * Fisher-Yates shuffle of each growing group.

@@ -397,14 +397,6 @@ sort_out(struct nb_session *session)
 
 /* --- waiting --- */
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
 /* Wait until the socket is readable, or writable if data is unsent. */
 static int
 sleep_for(struct nb_session *session, int unsent, uint64_t timeout_ns)
