@@ -9,18 +9,8 @@
 #include "toy.h"
 #include "unit.h"
 
-#define BASE "records = 500\ncount = 400\nscan-length = 8\nitems = 4\n"
-
 static struct toy_rig rig;
 static struct toy_worker with;
-
-static struct job_worker *
-begin(const char *text)
-{
-	char all[512];
-	snprintf(all, sizeof(all), BASE "%s\n", text);
-	return toy_one(&rig, &with, all);
-}
 
 TEST(verification_finds_lost_records)
 {
@@ -36,7 +26,7 @@ TEST(verification_finds_lost_records)
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
 		char text[64];
 		snprintf(text, sizeof(text), "%s\ndistribution = sequential", cases[c].mix);
-		struct job_worker *worker = begin(text);
+		struct job_worker *worker = toy_short(&rig, &with, text);
 		toy_break(cases[c].defect, cases[c].verb, 71, 1);
 		toy_go(&with);
 		ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
@@ -75,7 +65,7 @@ TEST(verification_of_a_correct_engine_has_no_findings)
 		"upsert = 1", "upsert = 1\ndelete = 1\nread = 1\nspace = 50", "batch = 1",
 		"txn-write = 1", "read-modify-write = 1\ninsert = 1"};
 	for (size_t m = 0; m < sizeof(mixes) / sizeof(*mixes); m++) {
-		struct job_worker *worker = begin(mixes[m]);
+		struct job_worker *worker = toy_short(&rig, &with, mixes[m]);
 		toy_go(&with);
 		toy_reset();
 		job_worker_read_back(worker);
@@ -91,7 +81,7 @@ TEST(verification_of_a_correct_engine_has_no_findings)
 static struct job_worker *
 load(uint32_t defect)
 {
-	toy_create(&rig, BASE "read = 1");
+	toy_create(&rig, TOY_SHORT "read = 1");
 	toy_new(&rig);
 	toy_open(&rig);
 	toy_enter(&rig, &with, &rig.run->loading);
@@ -114,7 +104,8 @@ TEST(verification_of_a_load_finds_a_lost_put)
 
 TEST(verification_of_a_load_finds_the_value_of_an_earlier_run)
 {
-	struct job_worker *worker = begin("update = 1\ndistribution = sequential");
+	struct job_worker *worker = toy_short(
+		&rig, &with, "update = 1\ndistribution = sequential");
 	toy_go(&with);
 	toy_leave(&with);
 	toy_enter(&rig, &with, &rig.run->loading);
@@ -139,7 +130,8 @@ TEST(verification_reports_a_failure)
 			"toy: reading back, operation 0: answered with nothing but conflicts "
 			"for 0.05 s"}};
 	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
-		struct job_worker *worker = begin("update = 1\ndistribution = sequential");
+		struct job_worker *worker = toy_short(
+			&rig, &with, "update = 1\ndistribution = sequential");
 		toy_go(&with);
 		toy_break(cases[c].defect, TOY_GET, 1, 0);
 		with.part->plan.conflict_ns = 50 * 1000 * 1000;
@@ -162,7 +154,7 @@ TEST(verification_of_a_load_names_the_failed_operation)
 
 TEST(verification_retries_conflicts)
 {
-	struct job_worker *worker = begin("update = 1");
+	struct job_worker *worker = toy_short(&rig, &with, "update = 1");
 	toy_go(&with);
 	toy_reset();
 	toy_break(TOY_CONFLICT, TOY_GET, 3, 5);
@@ -174,7 +166,7 @@ TEST(verification_retries_conflicts)
 
 TEST(halt_ends_the_verification)
 {
-	struct job_worker *worker = begin("update = 1");
+	struct job_worker *worker = toy_short(&rig, &with, "update = 1");
 	toy_go(&with);
 	with.halt = 1;
 	job_worker_read_back(worker);

@@ -9,18 +9,8 @@
 #include "toy.h"
 #include "unit.h"
 
-#define BASE "records = 500\ncount = 400\nscan-length = 8\nitems = 4\n"
-
 static struct toy_rig rig;
 static struct toy_worker with;
-
-static struct job_worker *
-begin(const char *text)
-{
-	char all[512];
-	snprintf(all, sizeof(all), BASE "%s\n", text);
-	return toy_one(&rig, &with, all);
-}
 
 TEST(verdicts_have_names)
 {
@@ -48,16 +38,16 @@ TEST(wrong_value_is_detected_by_each_kind_of_read)
 		{"txn-read = 1", NB_OP_TXN_READ, TOY_GET, 4}};
 	for (size_t d = 0; d < sizeof(defects) / sizeof(*defects); d++)
 		for (size_t r = 0; r < sizeof(reads) / sizeof(*reads); r++) {
-			begin(reads[r].mix);
+			toy_short(&rig, &with, reads[r].mix);
 			toy_break(defects[d].defect, reads[r].verb, 1 + 70 * reads[r].calls, 1);
 			toy_go(&with);
 			toy_found(&with, defects[d].verdict, reads[r].kind, 70);
 		}
-	begin("read = 1");
+	toy_short(&rig, &with, "read = 1");
 	toy_break(TOY_OTHER, TOY_GET, 71, 1);
 	toy_go(&with);
 	toy_found(&with, JOB_OTHER_KEY, NB_OP_READ, 70);
-	begin("scan = 1\ndistribution = sequential");
+	toy_short(&rig, &with, "scan = 1\ndistribution = sequential");
 	toy_break(TOY_MISS, TOY_SCAN_OPEN, 71, 1);
 	toy_go(&with);
 	toy_found(&with, JOB_MISSING, NB_OP_SCAN, 70);
@@ -87,7 +77,7 @@ TEST(wrong_scan_is_detected)
 		{TOY_FLIP, 4, JOB_CORRUPT}, {TOY_CUT, 4, JOB_WRONG_SIZE}};
 	for (size_t d = 0; d < sizeof(defects) / sizeof(*defects); d++) {
 		int backward = defects[d].is_backward;
-		begin(scans[backward]);
+		toy_short(&rig, &with, scans[backward]);
 		toy_break(defects[d].defect, TOY_SCAN_NEXT,
 			calls_before[backward] + defects[d].nth, 1);
 		toy_go(&with);
@@ -203,7 +193,7 @@ TEST(place_shared_by_records_causes_no_finding)
 
 TEST(a_value_with_the_version_of_a_delete_is_stale)
 {
-	struct job_worker *worker = begin("read = 1\ndelete = 1");
+	struct job_worker *worker = toy_short(&rig, &with, "read = 1\ndelete = 1");
 	const struct ops_spec *spec = &with.part->spec;
 	uint8_t bytes[8] = {0}, value[100];
 	uint64_t number = 0;
@@ -226,9 +216,9 @@ TEST(version_with_two_possible_writers_causes_no_finding)
 	for (int c = 0; c < 4; c++) {
 		bool is_far = c % 2 == 1, is_short = c / 2 == 0;
 		size_t size = is_short ? 20 : 100;
-		struct job_worker *worker = begin(is_short
-				? "read = 1\nupdate = 1\nvalue-size = 20"
-				: "read = 1\nupdate = 1");
+		struct job_worker *worker = toy_short(&rig, &with,
+			is_short ? "read = 1\nupdate = 1\nvalue-size = 20"
+				 : "read = 1\nupdate = 1");
 		const struct ops_spec *spec = &with.part->spec;
 		uint8_t bytes[8] = {0}, value[100];
 		uint64_t number = 0, write = UINT64_C(10000000000);
@@ -252,11 +242,11 @@ TEST(version_with_two_possible_writers_causes_no_finding)
 
 TEST(miss_is_not_a_finding_with_deletes_or_if_allowed)
 {
-	begin("read = 1\ndelete = 1");
+	toy_short(&rig, &with, "read = 1\ndelete = 1");
 	toy_go(&with);
 	ck_assert_uint_gt(with.workers[0]->counts[NB_OP_READ].answers[NB_NOT_FOUND], 0);
 	ck_assert_uint_eq(toy_wrong(&with.workers[0]->findings), 0);
-	begin("read = 1");
+	toy_short(&rig, &with, "read = 1");
 	with.part->plan.may_miss = true;
 	toy_break(TOY_MISS, TOY_GET, 10, 5);
 	toy_go(&with);
@@ -293,12 +283,12 @@ TEST(miss_of_a_record_without_other_writers_is_a_finding)
 
 TEST(only_the_requested_share_is_verified)
 {
-	begin("read = 1");
+	toy_short(&rig, &with, "read = 1");
 	with.part->plan.verify_threshold = 0;
 	toy_break(TOY_FLIP, TOY_GET, 1, 0);
 	toy_go(&with);
 	ck_assert_uint_eq(with.workers[0]->findings.verified, 0);
-	begin("read = 1");
+	toy_short(&rig, &with, "read = 1");
 	with.part->plan.verify_threshold = sample_threshold(0.25);
 	toy_break(TOY_FLIP, TOY_GET, 1, 0);
 	toy_go(&with);
@@ -313,7 +303,7 @@ TEST(only_the_requested_share_is_verified)
 
 TEST(values_of_another_run_are_counted_apart)
 {
-	struct job_worker *worker = begin("read = 1\nupdate = 1");
+	struct job_worker *worker = toy_short(&rig, &with, "read = 1\nupdate = 1");
 	toy_go(&with);
 	ck_assert_uint_eq(worker->findings.foreign, 0);
 	toy_leave(&with);
@@ -379,7 +369,8 @@ TEST(records_that_share_a_key_are_not_stale)
 
 TEST(values_from_before_a_reuse_of_versions_are_recognised)
 {
-	struct job_worker *worker = begin("read = 1\nupdate = 1\nvalue-size = 20");
+	struct job_worker *worker = toy_short(
+		&rig, &with, "read = 1\nupdate = 1\nvalue-size = 20");
 	const struct ops_spec *spec = &with.part->spec;
 	uint8_t bytes[8] = {0}, value[20];
 	uint64_t number = 0;
@@ -400,7 +391,7 @@ TEST(values_from_before_a_reuse_of_versions_are_recognised)
 
 TEST(insert_that_finds_its_new_record_is_detected)
 {
-	struct job_worker *worker = begin("insert = 1\ninsert-verb = insert");
+	struct job_worker *worker = toy_short(&rig, &with, "insert = 1\ninsert-verb = insert");
 	toy_go(&with);
 	ck_assert_uint_eq(toy_wrong(&worker->findings), 0);
 	toy_leave(&with);
@@ -421,12 +412,12 @@ get_nothing(struct nb_session *session, struct nb_slice key, struct nb_slice *va
 
 TEST(get_that_sets_no_value_is_a_value_of_the_wrong_size)
 {
-	struct job_worker *worker = begin("read = 1");
+	struct job_worker *worker = toy_short(&rig, &with, "read = 1");
 	rig.run->engine->table.get = get_nothing;
 	toy_go(&with);
 	ck_assert_uint_eq(worker->findings.verdicts[JOB_WRONG_SIZE], 400);
 	ck_assert_uint_eq(worker->counts[NB_OP_READ].bytes, 0);
-	worker = begin("update = 1\ndistribution = sequential");
+	worker = toy_short(&rig, &with, "update = 1\ndistribution = sequential");
 	toy_go(&with);
 	rig.run->engine->table.get = get_nothing;
 	job_worker_read_back(worker);

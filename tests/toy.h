@@ -204,6 +204,13 @@ toy_unload(struct toy_rig *rig);
 struct job_worker *
 toy_one(struct toy_rig *rig, struct toy_worker *with, const char *text);
 
+/** A short job, whose records are also few. */
+#define TOY_SHORT "records = 500\ncount = 400\nscan-length = 8\nitems = 4\n"
+
+/** toy_one() with a short job and further lines. */
+struct job_worker *
+toy_short(struct toy_rig *rig, struct toy_worker *with, const char *text);
+
 /** Exactly one finding, with this verdict, at this operation. */
 void
 toy_found(const struct toy_worker *with, int verdict, uint32_t kind, uint64_t op);

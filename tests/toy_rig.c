@@ -234,6 +234,14 @@ toy_one(struct toy_rig *rig, struct toy_worker *with, const char *text)
 	return with->workers[0];
 }
 
+struct job_worker *
+toy_short(struct toy_rig *rig, struct toy_worker *with, const char *text)
+{
+	char all[512];
+	snprintf(all, sizeof(all), TOY_SHORT "%s\n", text);
+	return toy_one(rig, with, all);
+}
+
 void
 toy_found(const struct toy_worker *with, int verdict, uint32_t kind, uint64_t op)
 {
