@@ -141,6 +141,17 @@ tell_block(struct job_worker *worker, uint64_t done, uint64_t last)
 	worker->told_ticks = last;
 }
 
+/**
+ * The earliest end of an operation after which the loop must do more than to continue: count the
+ * finished ones, or stop at `end`. One comparison, because the next stamp waits for its result.
+ */
+static ALWAYS_INLINE uint64_t
+look_again_at(const struct job_worker *worker, uint64_t end)
+{
+	uint64_t tell = worker->told_ticks + worker->plan->tell_ticks + 1;
+	return tell < end ? tell : end;
+}
+
 /** job_remember() of an operation that is not of a trace, on one record. */
 static ALWAYS_INLINE void
 remember_one(struct job_worker *worker, const struct ops_op *op)
@@ -229,7 +240,7 @@ run_alike(struct job_worker *worker, const struct block *block, uint32_t *at, ui
 	uint32_t clock_kind, bool is_paced, uint32_t only, uint32_t alike, uint64_t *last)
 {
 	struct job_taken *taken = worker->taken;
-	uint64_t end = taken->moments.end, tell_ticks = worker->plan->tell_ticks;
+	uint64_t end = taken->moments.end, look_at = look_again_at(worker, end);
 	bool is_over = false;
 	uint32_t j = *at;
 	do {
@@ -252,16 +263,19 @@ run_alike(struct job_worker *worker, const struct block *block, uint32_t *at, ui
 		*at = ++j;
 		/* At once: a block can last for seconds, at a low rate or with fsync(). */
 		__atomic_store_n(&worker->done, block->done + j, __ATOMIC_RELEASE);
-		is_over = span.end >= end ||
-			__atomic_load_n(block->halt, __ATOMIC_RELAXED) != 0;
+		is_over = __atomic_load_n(block->halt, __ATOMIC_RELAXED) != 0;
 		/*
 		 * count slow operations one by one; otherwise a watcher sees none and then a
 		 * block
 		 */
-		if (__builtin_expect(span.end - worker->told_ticks > tell_ticks, 0))
-			tell_block(worker, block->done + j, span.end);
+		if (__builtin_expect(span.end >= look_at, 0)) {
+			is_over |= span.end >= end;
+			if (span.end - worker->told_ticks > worker->plan->tell_ticks)
+				tell_block(worker, block->done + j, span.end);
+			look_at = look_again_at(worker, end);
+		}
 		*last = span.end;
-	} while (j < count && !is_over && alike < NB_OP_KINDS &&
+	} while (j < count && !is_over && alike != NB_OP_KINDS &&
 		(only < NB_OP_KINDS || block->ops[j].kind == alike));
 	return !is_over;
 }
@@ -289,6 +303,8 @@ run_block(struct job_worker *worker, const struct ops_op *ops, uint32_t count,
 			is_on = RUN(NB_OP_READ);
 		else if (ops[j].kind == NB_OP_UPDATE)
 			is_on = RUN(NB_OP_UPDATE);
+		else if (ops[j].kind == OPS_ADD)
+			is_on = RUN(OPS_ADD);
 		else
 			is_on = RUN(NB_OP_KINDS);
 	}
