@@ -572,7 +572,7 @@ await_growths(uint64_t count)
  */
 TEST_EACH(copy_of_a_smaller_index_is_loaded, 2)
 {
-	static const uint64_t first[] = {100, 9000}, all[] = {9000, 15000};
+	static const uint64_t first[] = {100, 9000}, all[] = {9000, 20000};
 	uint64_t some = first[_i], most = all[_i];
 
 	begin(&with_copies);

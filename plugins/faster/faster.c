@@ -41,6 +41,7 @@ session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
 	session->log = &db->log;
 	session->quick = quick_of_processor();
 	session->has_quick_writes = !db->log.is_durable;
+	session->is_single = db->sessions == 1;
 	session->verbs = session->quick->verbs;
 	if (!session->has_quick_writes)
 		session->verbs = (struct verbs){

@@ -22,21 +22,46 @@
 #define QUICK quick_plain
 #endif
 
-/* Like bucket_matches(), for entries without flags only. */
-static ALWAYS_INLINE unsigned
-whole_matches(const struct bucket *bucket, uint64_t tag)
+/*
+ * The entry of a bucket that has this tag and no flags. 0: none, or the bucket has just changed.
+ *
+ * With AVX2, the address of the record comes from the compared entries. So the load of the record
+ * does not wait until the place of the match is known and its word is loaded again. The bucket is
+ * not read at one moment, so an entry that moves meanwhile may match twice.
+ */
+static ALWAYS_INLINE struct slot
+slot_of_tag(struct bucket *bucket, uint64_t tag)
 {
+	const struct slot none = {0};
 #if defined(__AVX2__) && !defined(RACY_TSAN)
 	const __m256i *words = (const void *)bucket;
 	const __m256i wanted = _mm256_set1_epi64x((long long)(tag >> ADDRESS_BITS));
-	__m256i low = _mm256_srli_epi64(_mm256_load_si256(&words[0]), ADDRESS_BITS);
-	__m256i high = _mm256_srli_epi64(_mm256_load_si256(&words[1]), ADDRESS_BITS);
-	int first = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(low, wanted)));
-	int second = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(high, wanted)));
+	__m256i low = _mm256_load_si256(&words[0]), high = _mm256_load_si256(&words[1]);
+	__m256i in_low = _mm256_cmpeq_epi64(_mm256_srli_epi64(low, ADDRESS_BITS), wanted);
+	__m256i in_high = _mm256_cmpeq_epi64(_mm256_srli_epi64(high, ADDRESS_BITS), wanted);
+	int first = _mm256_movemask_pd(_mm256_castsi256_pd(in_low));
+	int second = _mm256_movemask_pd(_mm256_castsi256_pd(in_high));
+	unsigned matches = (unsigned)(first | second << 4);
+	__m256i four = _mm256_or_si256(
+		_mm256_and_si256(low, in_low), _mm256_and_si256(high, in_high));
+	__m128i two = _mm_or_si128(
+		_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+	uint64_t entry = (uint64_t)_mm_cvtsi128_si64(
+		_mm_or_si128(two, _mm_unpackhi_epi64(two, two)));
 
-	return (unsigned)(first | second << 4);
+	if (UNLIKELY(matches == 0 || (matches & (matches - 1)) != 0))
+		return none;
+	return (struct slot){&bucket->words[__builtin_ctz(matches)], entry};
 #else
-	return bucket_matches(bucket, tag);
+	unsigned matches = bucket_matches(bucket, tag);
+
+	if (UNLIKELY(matches == 0))
+		return none;
+	uint64_t *at = &bucket->words[__builtin_ctz(matches)];
+	uint64_t entry = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+	return UNLIKELY((entry >> ADDRESS_BITS) != tag >> ADDRESS_BITS)
+		? none
+		: (struct slot){at, entry};
 #endif
 }
 
@@ -58,14 +83,7 @@ slot_of_hash(const struct nb_session *session, uint64_t hash)
 		return none;
 	struct bucket *bucket = &table->buckets[hash & table->mask];
 	moment_reached(MOMENT_TABLE);
-	unsigned matches = whole_matches(bucket, tag);
-	if (UNLIKELY(matches == 0))
-		return none;
-	uint64_t *at = &bucket->words[__builtin_ctz(matches)];
-	uint64_t entry = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-	return UNLIKELY((entry >> ADDRESS_BITS) != tag >> ADDRESS_BITS)
-		? none
-		: (struct slot){at, entry};
+	return slot_of_tag(bucket, tag);
 }
 
 /*
@@ -137,6 +155,22 @@ copy_word(struct nb_session *session, struct slot slot, uint64_t word, uint64_t 
 }
 
 /*
+ * Add to a value. A locked instruction waits for all earlier loads and stores. Without another
+ * session, nobody else changes the value: the keeper and the flusher only read it.
+ */
+static ALWAYS_INLINE void
+add_word(const struct nb_session *session, uint64_t *record, uint64_t number)
+{
+	if (!session->is_single) {
+		record_add(record, HEADER_SMALL, number);
+		return;
+	}
+	uint64_t sum = record[2] + number;
+	racy_meet();
+	__atomic_store_n(&record[2], sum, __ATOMIC_RELAXED);
+}
+
+/*
  * Store `number`, or with `is_sum` add it. The flusher does not write a record from read_only on
  * before the session leaves its epoch.
  */
@@ -153,7 +187,7 @@ change_word(struct nb_session *session, uint64_t word, uint64_t number, bool is_
 	if (LIKELY(record != NULL)) {
 		moment_reached(MOMENT_STORE);
 		if (is_sum)
-			record_add(record, HEADER_SMALL, number);
+			add_word(session, record, number);
 		else
 			__atomic_store_n(&record[2], number, __ATOMIC_RELEASE);
 		count_one(&session->counts.in_place);

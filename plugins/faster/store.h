@@ -97,6 +97,7 @@ struct nb_session {
 	struct verbs verbs;
 	const struct quick *quick;
 	bool has_quick_writes; /* writes do not wait for a flush */
+	bool is_single;        /* the database can have no other session */
 	struct nb_db *db;
 	struct index *index;
 	struct log *log;
