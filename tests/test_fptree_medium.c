@@ -214,10 +214,3 @@ TEST(tmpfs_after_disk_in_one_process_is_flushed_by_lines)
 	ck_assert_int_eq(pool->flush, pm_flush_best());
 	rig_closed(pool);
 }
-
-TEST(each_medium_has_its_name)
-{
-	ck_assert_str_eq(pool_medium_name(POOL_DAX), "dax");
-	ck_assert_str_eq(pool_medium_name(POOL_EMULATED), "emulated");
-	ck_assert_str_eq(pool_medium_name(POOL_FILE), "file");
-}

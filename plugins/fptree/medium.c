@@ -22,15 +22,6 @@
 static const uint32_t tmpfs_type = 0x01021994;
 static const uint32_t ramfs_type = 0x858458f6;
 
-static const char *const medium_names[] = {
-	[POOL_DAX] = "dax", [POOL_EMULATED] = "emulated", [POOL_FILE] = "file"};
-
-const char *
-pool_medium_name(enum pool_medium medium)
-{
-	return medium_names[medium];
-}
-
 bool
 pool_is_in_memory(int fd)
 {

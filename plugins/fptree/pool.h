@@ -132,8 +132,4 @@ pool_close(struct pool *pool);
 uint32_t
 pool_auto_durability(const char *path);
 
-/** "dax", "emulated" or "file". */
-const char *
-pool_medium_name(enum pool_medium medium);
-
 #endif /* FPTREE_POOL_H */
