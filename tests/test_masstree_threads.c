@@ -314,6 +314,42 @@ TEST_EACH(writers_of_separate_keys_do_not_interfere, FORMATS)
 	mt_close(writing.tree);
 }
 
+/* The table of hints is replaced while all sessions use it. */
+
+enum { HINTED_KEYS = 3000 / LESS, HINTED_THREADS = 4 };
+
+static void
+put_spread(void *to, unsigned id)
+{
+	struct mt_session *session = rig_session(to, id);
+	struct nb_slice found;
+	uint8_t room[8];
+
+	for (uint64_t i = 0; i < HINTED_KEYS; i++) {
+		slice_to_bytes(room, (HINTED_THREADS * i + id + 1) * 0x9e3779b97f4a7c15ull);
+		struct nb_slice key = slice_of(room, sizeof(room));
+		ck_assert_int_eq(mt_put(session, key, key), NB_OK);
+		ck_assert_int_eq(mt_get(session, key, &found), NB_OK);
+		ck_assert_mem_eq(found.data, room, sizeof(room));
+		mt_release(session);
+	}
+	mt_session_close(session);
+}
+
+TEST(hints_are_replaced_while_sessions_use_them)
+{
+	struct mt_tree *of = open_format(0);
+	struct mt_stats stats;
+
+	rig_run(HINTED_THREADS, put_spread, of);
+	rig_check(of, HINTED_THREADS * HINTED_KEYS);
+	mt_stats(of, &stats);
+	ck_assert_uint_gt(stats.hint_hits, HINTED_KEYS);
+	ck_assert(of->hints != NULL);
+	ck_assert_uint_ge(of->hints->leaves_max, 16 * HINT_LEAVES);
+	mt_close(of);
+}
+
 /* All threads insert at the same place: the end, or the beginning. */
 static void
 insert_in_order(void *to, unsigned id)

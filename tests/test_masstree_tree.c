@@ -443,6 +443,76 @@ TEST(log_receives_each_change_and_can_refuse_it)
 
 /* --- pivots --- */
 
+/* --- hints --- */
+
+enum { HINTED_KEYS = 30 * HINT_LEAVES };
+
+/* Put keys and return how many descents of the last tenth had a right and a wrong hint. */
+static void
+put_hinted(struct nb_slice (*key_of)(uint8_t *, uint64_t), uint64_t *hits, uint64_t *misses)
+{
+	struct mt_stats before, after;
+	uint8_t room[24];
+
+	for (uint64_t i = 0; i < HINTED_KEYS; i++) {
+		if (i == HINTED_KEYS / 10 * 9)
+			mt_stats(tree, &before);
+		ck_assert_int_eq(put(key_of(room, i), i), NB_OK);
+	}
+	mt_stats(tree, &after);
+	*hits = after.hint_hits - before.hint_hits;
+	*misses = after.hint_misses - before.hint_misses;
+}
+
+static struct nb_slice
+hashed_key(uint8_t *room, uint64_t number)
+{
+	slice_to_bytes(room, (number + 1) * 0x9e3779b97f4a7c15ull);
+	return slice_of(room, 8);
+}
+
+/* Hashes in a small part of all slices. */
+static struct nb_slice
+crowded_key(uint8_t *room, uint64_t number)
+{
+	slice_to_bytes(room, 77ull << 40 | ((number + 1) * 0x9e3779b97f4a7c15ull) >> 24);
+	return slice_of(room, 8);
+}
+
+static struct nb_slice
+text_key(uint8_t *room, uint64_t number)
+{
+	uint64_t hash = (number + 1) * 0x9e3779b97f4a7c15ull;
+
+	for (unsigned i = 0; i < 16; i++)
+		room[i] = "aeiou lnrst"[(hash >> (4 * i)) % 11];
+	return slice_of(room, 16);
+}
+
+TEST_EACH(hints_are_right_for_most_keys_that_are_spread_evenly, 2)
+{
+	uint64_t hits, misses;
+
+	begin();
+	put_hinted(_i == 0 ? hashed_key : crowded_key, &hits, &misses);
+	ck_assert_uint_gt(hits + misses, HINTED_KEYS / 20);
+	ck_assert_uint_gt(hits, 2 * misses);
+	end(HINTED_KEYS);
+}
+
+TEST(hints_are_dropped_if_they_are_wrong)
+{
+	uint64_t hits, misses;
+	struct mt_stats stats;
+
+	begin();
+	put_hinted(text_key, &hits, &misses);
+	mt_stats(tree, &stats);
+	ck_assert_uint_gt(stats.hint_misses, 3 * stats.hint_hits);
+	ck_assert_uint_eq(hits + misses, 0);
+	end(-1);
+}
+
 TEST(pivots_part_the_keys_evenly)
 {
 	enum { KEYS = 20000, PARTS = 4 };

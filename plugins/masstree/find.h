@@ -211,6 +211,20 @@ prefetch_node(const struct mt_tree *tree, const void *at)
 		prefetch_lines(at, 4);
 }
 
+/** Prefetch the leaf that the hints give for a slice, and its parent. Returns the leaf. */
+static inline const void *
+prefetch_hinted(const struct mt_tree *tree, uint64_t slice)
+{
+	const struct hints *hints = __atomic_load_n(&tree->hints, __ATOMIC_ACQUIRE);
+
+	if (hints == NULL || slice - hints->base > hints->last)
+		return NULL;
+	const void *leaf = hint_node(hints, HINT_LEAF, slice - hints->base);
+	prefetch_lines(hint_node(hints, HINT_PARENT, slice - hints->base), 4);
+	prefetch_lines(leaf, 4);
+	return leaf;
+}
+
 /* --- descent with a path --- */
 
 /** Start at the first layer; path->whole is the key. */
@@ -283,6 +297,8 @@ path_down(const struct mt_tree *tree, struct path *path)
 		struct node *child = node_load(&inner->children[index]);
 
 		prefetch_node(tree, child);
+		path->parent_low = path->low;
+		path->parent_high = path->high;
 		path->low = index > 0 ? racy_load64(&inner->keys[index - 1]) : path->low;
 		path->high = index < count ? racy_load64(&inner->keys[index]) - 1 : path->high;
 		uint64_t its = version_read(&child->version);

@@ -20,6 +20,7 @@
 #include "../common/epoch.h"
 #include "../common/plugin.h"
 #include "../common/slab.h"
+#include "hints.h"
 #include "key.h"
 #include "node.h"
 #include "tree.h"
@@ -27,7 +28,7 @@
 #include <pthread.h>
 
 /** The kinds of retired objects; of a leaf, RETIRED_LEAF plus its number of lines, 1 to 4. */
-enum { RETIRED_RECORD, RETIRED_INNER, RETIRED_LEAF };
+enum { RETIRED_RECORD, RETIRED_INNER, RETIRED_HINTS, RETIRED_LEAF };
 
 /* A tree of height h has had at least 2^h inserts, so 64 levels are enough. */
 enum { HEIGHT_MAX = 64 };
@@ -59,16 +60,17 @@ struct mt_counts {
 	uint64_t inserts, updates, deletes;
 	uint64_t leaf_splits, leaf_grows, inner_splits, layers;
 	uint64_t leaves_added, leaves_removed, inner_added, inner_removed, layers_removed;
-	uint64_t restarts;
+	uint64_t restarts, hint_hits, hint_misses;
 };
 
 struct mt_tree {
-	/* Read by every operation, written by none. */
+	/* Read by every operation, written by none, except the hints. */
 	const struct nb_host *host;
 	const struct mt_verbs *verbs;
 	struct slab *slab;
 	struct epochs *epochs;
-	bool has_permutation, has_prefetch;
+	bool has_permutation, has_prefetch, has_small_pages;
+	struct hints *hints; /* atomic; NULL: none */
 	uint32_t sessions_max, inflight_ops;
 	uint64_t inflight_bytes;
 	struct mt_log log;
@@ -79,6 +81,10 @@ struct mt_tree {
 	pthread_mutex_t lock __attribute__((aligned(128)));
 	struct slab_cache cache; /* for memory that outlives its session */
 	struct mt_counts closed;
+	bool has_no_hints; /* they were wrong */
+
+	/* Of the first layer. Atomic, relaxed. Splits rarely exceed them. */
+	uint64_t least_split, greatest_split;
 };
 
 /** The hot verbs, compiled for one kind of processor or comparison. */
@@ -167,8 +173,9 @@ struct path {
 	} steps[HEIGHT_MAX];
 	struct leaf *leaf;
 	uint64_t version;
-	uint64_t low, high;     /* least and greatest slice that belong to the leaf */
-	bool is_first, is_last; /* the leaf is the first or last one of the layer */
+	uint64_t low, high;               /* least and greatest slice that belong to the leaf */
+	uint64_t parent_low, parent_high; /* the same of its parent */
+	bool is_first, is_last;           /* the leaf is the first or last one of the layer */
 };
 
 struct mt_session {
@@ -237,6 +244,10 @@ record_size(const struct record *record)
 {
 	return sizeof(*record) + record->value_size + record->suffix_size;
 }
+
+/** Sum of the counters of all sessions. The caller holds the tree's lock. */
+struct mt_counts
+mt_counts_sum(const struct mt_tree *tree);
 
 /** Leave the epoch, and free retired objects if that is due. */
 static inline void

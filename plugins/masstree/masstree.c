@@ -247,6 +247,8 @@ static const struct {
 	IT(COUNTER, "layers_made", "layers", layers_made),
 	IT(COUNTER, "layers_removed", "layers", layers_removed),
 	IT(COUNTER, "restarts", "descents", restarts),
+	IT(COUNTER, "hint_hits", "writes", hint_hits),
+	IT(COUNTER, "hint_misses", "writes", hint_misses),
 #undef IT
 };
 

@@ -282,6 +282,7 @@ try_seek(struct mt_session *session, struct nb_slice bound, enum from from, bool
 		key_start(&key, bound);
 	else
 		key = (struct key){.slice = scan->is_backward ? UINT64_MAX : 0};
+	prefetch_hinted(tree, key.slice);
 	for (size_t prefix = 0;; prefix += SLICE) {
 		struct scan_frame *frame = push(scan, prefix);
 

@@ -138,6 +138,8 @@ grow(struct mt_session *session, struct path *path, const struct entry *entry, u
 			(struct node *)leaf);
 	version_unlock_changed(version, read);
 	obsolete_leaf(session, path->leaf, path->version);
+	if (path->upper == NULL)
+		mt_hint(session->tree, HINT_LEAF, leaf, path->low, path->high);
 	count_one(&session->counts.leaf_grows);
 	return NB_OK;
 }
@@ -150,6 +152,7 @@ struct split {
 	struct leaf *right;
 	struct inner *root;
 	struct inner *inners[HEIGHT_MAX]; /* right parts, by level */
+	uint64_t parent_low; /* the first slice of the right part of the leaf's parent */
 };
 
 static struct inner *
@@ -293,6 +296,8 @@ split_link(struct mt_session *session, struct path *path, struct split *split, u
 		}
 		count = inner_split(
 			step->inner, step->index, &key, right, split->inners[level], path);
+		if (level == (int)path->depth - 1)
+			split->parent_low = key;
 		step->version = version_with_count(step->version, count);
 		left = step->inner;
 		right = split->inners[level];
@@ -346,6 +351,24 @@ path_move_right(struct path *path, const struct split *split, uint64_t version, 
 	path->is_first = false;
 }
 
+/* The new bounds of leaves and their parents. `low`: the first slice of the right leaf. */
+static void
+hint_split(struct mt_session *session, const struct path *path, const struct split *split,
+	uint64_t low)
+{
+	const struct mt_tree *tree = session->tree;
+	int parent = (int)path->depth - 1;
+
+	mt_hint(tree, HINT_LEAF, path->leaf, path->low, low - 1);
+	mt_hint(tree, HINT_LEAF, split->right, low, path->high);
+	if (split->top < parent) {
+		low = split->parent_low;
+		mt_hint(tree, HINT_PARENT, path->steps[parent].inner, path->parent_low,
+			low - 1);
+		mt_hint(tree, HINT_PARENT, split->inners[parent], low, path->parent_high);
+	}
+}
+
 static int
 split(struct mt_session *session, struct path *path, const struct entry *entry, unsigned rank,
 	struct nb_slice value)
@@ -383,9 +406,13 @@ split(struct mt_session *session, struct path *path, const struct entry *entry, 
 	split_link(session, path, &split, entries[first].slice);
 	uint64_t version = split.right->version;
 	split_unlock(path, &split);
+	count_one(&session->counts.leaf_splits);
+	if (path->upper == NULL) {
+		hint_split(session, path, &split, entries[first].slice);
+		mt_hints_review(session, entries[first].slice);
+	}
 	if (is_append)
 		path_move_right(path, &split, version, entry->slice);
-	count_one(&session->counts.leaf_splits);
 	return NB_OK;
 }
 

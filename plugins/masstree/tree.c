@@ -19,7 +19,9 @@ release_retired(void *to, unsigned kind, uint64_t what)
 	struct slab_cache *cache = to;
 	struct record *object = record_at(what);
 
-	if (kind == RETIRED_RECORD)
+	if (kind == RETIRED_HINTS)
+		mt_hints_delete((struct hints *)object);
+	else if (kind == RETIRED_RECORD)
 		slab_free(cache, object, record_size(object));
 	else if (kind == RETIRED_INNER)
 		slab_free(cache, object, sizeof(struct inner));
@@ -58,6 +60,9 @@ mt_open(struct mt_tree **out, const struct mt_args *args)
 	tree->verbs = choose_verbs(args);
 	tree->has_permutation = !args->has_no_permutation;
 	tree->has_prefetch = !args->has_no_prefetch;
+	tree->has_small_pages = args->has_small_pages;
+	tree->has_no_hints = args->has_no_prefetch;
+	tree->least_split = UINT64_MAX;
 	tree->sessions_max = args->sessions;
 	tree->inflight_ops = args->inflight_ops;
 	tree->inflight_bytes = args->inflight_bytes;
@@ -166,6 +171,7 @@ void
 mt_close(struct mt_tree *tree)
 {
 	epochs_delete(tree->epochs);
+	mt_hints_delete(tree->hints);
 	if (slab_has_loose(tree->slab))
 		free_all(tree);
 	slab_delete(tree->slab);
@@ -301,14 +307,23 @@ mt_del(struct mt_session *session, struct nb_slice key)
 
 /* --- counters --- */
 
+struct mt_counts
+mt_counts_sum(const struct mt_tree *tree)
+{
+	struct mt_counts sum = tree->closed;
+
+	for (uint32_t id = 0; id < tree->sessions_max; id++)
+		if (tree->sessions[id] != NULL)
+			add_counts(&sum, &tree->sessions[id]->counts);
+	return sum;
+}
+
 void
 mt_stats(struct mt_tree *tree, struct mt_stats *stats)
 {
 	pthread_mutex_lock(&tree->lock);
-	struct mt_counts sum = tree->closed;
-	for (uint32_t id = 0; id < tree->sessions_max; id++)
-		if (tree->sessions[id] != NULL)
-			add_counts(&sum, &tree->sessions[id]->counts);
+	struct mt_counts sum = mt_counts_sum(tree);
+	size_t hints = mt_hints_bytes(tree->hints);
 	pthread_mutex_unlock(&tree->lock);
 	/* Sessions are read one after the other, so a difference may be negative for a moment. */
 #define LEVEL(more, less) ((more) > (less) ? (more) - (less) : 0)
@@ -326,6 +341,8 @@ mt_stats(struct mt_tree *tree, struct mt_stats *stats)
 		.layers_removed = sum.layers_removed,
 		.leaves_removed = sum.leaves_removed,
 		.restarts = sum.restarts,
-		.memory_bytes = slab_bytes(tree->slab)};
+		.hint_hits = sum.hint_hits,
+		.hint_misses = sum.hint_misses,
+		.memory_bytes = slab_bytes(tree->slab) + hints};
 #undef LEVEL
 }

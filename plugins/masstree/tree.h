@@ -130,7 +130,7 @@ struct mt_stats {
 	uint64_t records, leaves, inner_nodes, layers;
 	uint64_t inserts, updates, deletes;
 	uint64_t leaf_splits, leaf_grows, inner_splits, layers_made, layers_removed;
-	uint64_t leaves_removed, restarts;
+	uint64_t leaves_removed, restarts, hint_hits, hint_misses;
 	uint64_t memory_bytes;
 };
 

@@ -83,6 +83,7 @@ find_value(struct mt_session *session, struct nb_slice whole, struct found *foun
 		holder = &tree->anchor.version;
 		holder_version = version_read(holder);
 		node = root_load(&tree->anchor.root);
+		prefetch_hinted(tree, key.slice);
 	next_layer:
 		version = version_read(&node->version);
 		if (!version_holds(holder, holder_version))
@@ -292,11 +293,14 @@ static inline void
 descend(struct mt_session *session, struct path *path)
 {
 	bool goes_on = path_goes_on(session, path);
+	const void *hinted = NULL;
 	struct layer_slot layer;
 
 	session->path_epoch = 0;
-	if (!goes_on)
+	if (!goes_on) {
 		path_start(session->tree, path);
+		hinted = prefetch_hinted(session->tree, path->key.slice);
+	}
 	for (;;) {
 		bool is_down = goes_on || path_down(session->tree, path);
 
@@ -304,6 +308,11 @@ descend(struct mt_session *session, struct path *path)
 		layer.slot = -1;
 		if (is_down && path->key.klen == KLEN_SUFFIX)
 			is_down = path_look(path, &layer);
+		if (is_down && hinted != NULL) {
+			count_one(hinted == path->leaf ? &session->counts.hint_hits
+						       : &session->counts.hint_misses);
+			hinted = NULL;
+		}
 		if (is_down && layer.slot < 0)
 			return;
 		if (is_down) {
