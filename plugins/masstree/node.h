@@ -192,11 +192,15 @@ version_try_lock(uint64_t *version, uint64_t read)
 /**
  * Same, but wait while another session holds the lock. Only for a thread that holds no other
  * lock, except leaf locks in the order of lists.c.
+ *
+ * The first wait is long, 32 pauses. Meanwhile the other session performs several operations on
+ * a busy leaf with the leaf in its cache. Short waits move the leaf between the caches for each
+ * operation, which takes longer than the operation.
  */
 static inline bool
 version_lock(uint64_t *version, uint64_t read)
 {
-	unsigned spins = 0;
+	unsigned spins = 5;
 
 	while (!version_try_lock(version, read)) {
 		uint64_t now = __atomic_load_n(version, __ATOMIC_RELAXED);
