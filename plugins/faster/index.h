@@ -38,7 +38,7 @@ enum {
 	TAG_SPLITS = 6,
 	LEVEL_MIN = 6,
 	LEVEL_MAX = 36,
-	RECORDS_A_BUCKET = 4 /* more entries on average double the table */
+	RECORDS_A_BUCKET = 4 /* as many entries on average double the table */
 };
 #define ENTRY_TAG (((1ull << TAG_BITS) - 1) << ADDRESS_BITS)
 #define ENTRY_TENTATIVE (1ull << 62)

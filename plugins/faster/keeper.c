@@ -67,7 +67,7 @@ is_full(struct nb_db *db)
 
 	keeper_sum(db, &sum);
 	index_count(&db->index, &buckets, &overflows);
-	return sum.entries > buckets * RECORDS_A_BUCKET || overflows > buckets / 2;
+	return sum.entries >= buckets * RECORDS_A_BUCKET || overflows > buckets / 2;
 }
 
 /* Store the new level before the growth: a later open needs it. */
