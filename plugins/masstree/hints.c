@@ -85,7 +85,7 @@ new_buckets(const struct mt_tree *tree, size_t count)
 
 /* The range is the smallest of 2^n slices, at a multiple of 2^n, with all splits so far. */
 static struct hints *
-hints_new(const struct mt_tree *tree, uint64_t leaves)
+hints_new(const struct mt_tree *tree, uint64_t leaves, const void *leaf)
 {
 	uint64_t least = __atomic_load_n(&tree->least_split, __ATOMIC_RELAXED);
 	uint64_t greatest = __atomic_load_n(&tree->greatest_split, __ATOMIC_RELAXED);
@@ -97,7 +97,7 @@ hints_new(const struct mt_tree *tree, uint64_t leaves)
 		return NULL;
 	hints->last = UINT64_MAX >> (64 - range);
 	hints->base = least & ~hints->last;
-	hints->above = (uintptr_t)root_load(&tree->anchor.root) >> ABOVE << ABOVE;
+	hints->above = (uintptr_t)leaf >> ABOVE << ABOVE;
 	hints->leaves_max = 1ull << (bits - 1);
 	hints->shift[HINT_LEAF] = range > bits ? range - bits : 0;
 	hints->shift[HINT_PARENT] = hints->shift[HINT_LEAF] + PARENT_SHARE;
@@ -137,7 +137,7 @@ is_bad(const struct hints *hints, const struct mt_counts *counts)
 
 /* Replace or drop the table if that is due. Under the tree's lock. */
 static void
-review(struct mt_session *session)
+review(struct mt_session *session, const void *leaf)
 {
 	struct mt_tree *tree = session->tree;
 	struct hints *old = tree->hints, *hints = NULL;
@@ -150,7 +150,7 @@ review(struct mt_session *session)
 		return;
 	tree->has_no_hints = old != NULL && is_bad(old, &counts);
 	if (!tree->has_no_hints) {
-		hints = hints_new(tree, leaves);
+		hints = hints_new(tree, leaves, leaf);
 		if (hints == NULL)
 			return;
 		hints->hits = counts.hint_hits;
@@ -164,7 +164,7 @@ review(struct mt_session *session)
 }
 
 void
-mt_hints_review(struct mt_session *session, uint64_t slice)
+mt_hints_review(struct mt_session *session, const void *leaf, uint64_t slice)
 {
 	struct mt_tree *tree = session->tree;
 
@@ -176,6 +176,6 @@ mt_hints_review(struct mt_session *session, uint64_t slice)
 	if (session->counts.leaf_splits % HINT_REVIEW != 0 ||
 		pthread_mutex_trylock(&tree->lock) != 0)
 		return;
-	review(session);
+	review(session, leaf);
 	pthread_mutex_unlock(&tree->lock);
 }

@@ -36,7 +36,7 @@ enum hint_kind { HINT_LEAF, HINT_PARENT, HINT_KINDS };
 /** Constant after its publication, except the hints. */
 struct hints {
 	uint64_t base, last; /* first slice of the range, and its last one relative to that */
-	uintptr_t above;     /* bits 38 and above of addresses */
+	uintptr_t above;     /* bits 38 and above of the leaves' addresses */
 	uint64_t leaves_max; /* with more leaves, a larger table is due */
 	unsigned shift[HINT_KINDS]; /* a bucket has 2^shift slices */
 	uint32_t *at[HINT_KINDS];   /* relaxed atomics; 0: none. One allocation */
@@ -63,7 +63,7 @@ mt_hint(const struct mt_tree *tree, enum hint_kind kind, const void *node, uint6
  * tree has grown, and drop it if most hints were wrong. In an epoch.
  */
 void
-mt_hints_review(struct mt_session *session, uint64_t slice);
+mt_hints_review(struct mt_session *session, const void *leaf, uint64_t slice);
 
 /** `hints` may be NULL. */
 void

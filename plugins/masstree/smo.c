@@ -409,7 +409,7 @@ split(struct mt_session *session, struct path *path, const struct entry *entry, 
 	count_one(&session->counts.leaf_splits);
 	if (path->upper == NULL) {
 		hint_split(session, path, &split, entries[first].slice);
-		mt_hints_review(session, entries[first].slice);
+		mt_hints_review(session, path->leaf, entries[first].slice);
 	}
 	if (is_append)
 		path_move_right(path, &split, version, entry->slice);
