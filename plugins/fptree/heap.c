@@ -209,7 +209,7 @@ find_huge(struct heap *heap, PMEMoid object)
 
 	if (bytes <= HEAP_BLOB_MAX || bytes > most || heap->bytes + bytes > most)
 		return heap->pool->host->fail(NB_FAIL,
-			"the pool in %s is damaged: with the blob of %llu bytes at %#llx, its objects have more bytes than the pool, or the blob is too small",
+			"the pool in %s is damaged: with the blob of %llu bytes at %#llx, its objects have more bytes than the pool, or the blob is too small; delete the pool to make a new one",
 			heap->pool->directory, (unsigned long long)bytes,
 			(unsigned long long)object.off);
 	if (heap->huge_count == heap->huge_room) {

@@ -102,12 +102,14 @@ hints_new(const struct mt_tree *tree, uint64_t leaves, const void *leaf)
 	hints->shift[HINT_LEAF] = range > bits ? range - bits : 0;
 	hints->shift[HINT_PARENT] = hints->shift[HINT_LEAF] + PARENT_SHARE;
 	size_t count = buckets(hints, HINT_LEAF);
-	hints->at[HINT_LEAF] = new_buckets(tree, count + buckets(hints, HINT_PARENT));
-	hints->at[HINT_PARENT] = hints->at[HINT_LEAF] + count;
-	if (hints->at[HINT_LEAF] != NULL)
-		return hints;
-	free(hints);
-	return NULL;
+	uint32_t *at = new_buckets(tree, count + buckets(hints, HINT_PARENT));
+	if (at == NULL) {
+		free(hints);
+		return NULL;
+	}
+	hints->at[HINT_LEAF] = at;
+	hints->at[HINT_PARENT] = at + count;
+	return hints;
 }
 
 static void
