@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The test replaces two calls of the C library to simulate a file system without O_TMPFILE, and
- * a signal during space reservation.
+ * The test replaces three calls of the C library to simulate a file system without O_TMPFILE, a
+ * signal during space reservation, and a kill before the file is in place.
  */
 #include "base/atomic_file.h"
 
@@ -20,7 +20,7 @@
 
 bool unit_in_scratch = true;
 
-static bool is_without_tmpfile;
+static bool is_without_tmpfile, is_killed_at_rename;
 static int interruptions;
 
 int
@@ -46,6 +46,14 @@ posix_fallocate(int fd, off_t offset, off_t size)
 		return EINTR;
 	}
 	return fallocate(fd, 0, offset, size) == 0 ? 0 : errno;
+}
+
+int
+rename(const char *from, const char *to)
+{
+	if (is_killed_at_rename)
+		kill(getpid(), SIGKILL);
+	return renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
 
 static const char old_bytes[] = "the old file";
@@ -138,7 +146,22 @@ TEST(abort_leaves_no_files)
 	check_abort();
 }
 
-TEST(killed_process_leaves_no_files)
+static void
+replace_in_child(const char *path)
+{
+	pid_t child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		replace(path);
+		_exit(0);
+	}
+	int status;
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(is_killed_at_rename ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL
+				      : WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(killed_process_leaves_the_old_file)
 {
 	scratch_fresh("killed");
 	file_put("f", old_bytes, sizeof(old_bytes));
@@ -154,6 +177,57 @@ TEST(killed_process_leaves_no_files)
 	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	ck_assert_int_eq(entries_of("."), 1);
 	file_is("f", old_bytes, sizeof(old_bytes));
+}
+
+/* Killed while the new file has a temporary name, with and without O_TMPFILE. */
+TEST_EACH(leftover_is_removed_by_the_next_write, 2)
+{
+	char name[NAME_MAX + 1];
+	scratch_fresh(_i == 1 ? "leftover_named" : "leftover");
+	memset(name, 'n', NAME_MAX);
+	name[NAME_MAX] = '\0';
+	is_without_tmpfile = _i == 1;
+	const char *const paths[] = {"f", name};
+	for (size_t i = 0; i < UNIT_COUNT(paths); i++) {
+		file_put(paths[i], old_bytes, sizeof(old_bytes));
+		is_killed_at_rename = true;
+		replace_in_child(paths[i]);
+		replace_in_child(paths[i]);
+		file_is(paths[i], old_bytes, sizeof(old_bytes));
+		ck_assert_int_eq(entries_of("."), i + 2); /* the second removed the first */
+		is_killed_at_rename = false;
+		replace(paths[i]);
+		file_is(paths[i], new_bytes, sizeof(new_bytes));
+		ck_assert_int_eq(entries_of("."), i + 1);
+	}
+}
+
+TEST(temporary_file_of_a_live_process_stays)
+{
+	scratch_fresh("live");
+	is_without_tmpfile = true;
+	struct atomic_file atomic;
+	open_new(&atomic, "f");
+	replace_in_child("f");
+	ck_assert_int_eq(entries_of("."), 2);
+	ck_assert_int_eq(atomic_file_commit(&atomic), NB_OK);
+	ck_assert_int_eq(entries_of("."), 1);
+	file_is("f", new_bytes, sizeof(new_bytes));
+}
+
+TEST(files_with_similar_names_stay)
+{
+	static const char *const names[] = {"f.new", "f.new-", "f.new-1", "f.new-1-",
+		"f.new--1", "f.new-1-2x", "f.new-1-2-3", "f.news-1-2", "ff.new-1-2",
+		"g.new-1-2", "f.old-1-2"};
+	scratch_fresh("similar");
+	for (size_t i = 0; i < UNIT_COUNT(names); i++)
+		file_put(names[i], old_bytes, sizeof(old_bytes));
+	ck_assert_int_eq(mkdir("f.new-1-2", 0700), 0);
+	ck_assert_int_eq(symlink("elsewhere", "f.new-1-3"), 0);
+	ck_assert_int_eq(mkfifo("f.new-1-4", 0600), 0);
+	replace("f");
+	ck_assert_int_eq(entries_of("."), UNIT_COUNT(names) + 4);
 }
 
 TEST(the_mode_of_the_old_file_is_kept)

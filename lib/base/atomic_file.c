@@ -2,8 +2,11 @@
 /*
  * A file is either the old one or the new one, never a mixture: the new one is made without a
  * name (O_TMPFILE) in the same directory, synced, linked under a temporary name and renamed over
- * the old one. If a file system has no O_TMPFILE, the file has a temporary name from the start,
- * which remains after a kill. Mode and owner of the old file are kept.
+ * the old one. If a file system has no O_TMPFILE, the file has a temporary name from the start.
+ * Mode and owner of the old file are kept.
+ *
+ * A temporary name remains after a kill, until the same file is written again. The owner of the
+ * name holds a lock (flock) of the file, so a file that can be locked is nobody's any more.
  *
  * A link at the path is followed, except in directories like /tmp, where another user may have
  * made it: mininb rejects files and symlinks of other users in a directory that everybody may
@@ -12,6 +15,8 @@
  */
 #include "base/atomic_file.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -20,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -62,20 +68,94 @@ open_unnamed(const char *path)
 		return -1;
 	int fd = open(dirname(copy), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
 	free(copy);
+	if (fd >= 0)
+		flock(fd, LOCK_EX | LOCK_NB); /* without locks, nobody removes leftovers */
 	return fd;
 }
 
-/** In the same directory, with the file's name cut so that the whole is a valid name. */
+static const char suffix[] = ".new-";
+
+/** Length of the directory in a path, with its slash. */
+static size_t
+directory_length(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? (size_t)(slash - path) + 1 : 0;
+}
+
+/** Length of the start of a path that temporary names have, so that they are valid names. */
+static size_t
+kept_length(const char *path)
+{
+	size_t length = directory_length(path);
+	return length + strnlen(path + length, NAME_MAX - SUFFIX_MAX);
+}
+
 static char *
 passing_name(const char *path, unsigned n)
 {
-	const char *slash = strrchr(path, '/');
-	const char *base = slash != NULL ? slash + 1 : path;
-	size_t kept = strnlen(base, NAME_MAX - SUFFIX_MAX);
 	char *name;
-	int length = asprintf(&name, "%.*s.new-%ld-%u", (int)((size_t)(base - path) + kept),
-		path, (long)getpid(), n);
+	int length = asprintf(
+		&name, "%.*s%s%ld-%u", (int)kept_length(path), path, suffix, (long)getpid(), n);
 	return length < 0 ? NULL : name;
+}
+
+/** Whether `name`, without directory, is a temporary name for the file. */
+static bool
+is_passing_name(const char *path, const char *name)
+{
+	size_t begin = directory_length(path), length = kept_length(path) - begin;
+	if (strncmp(name, path + begin, length) != 0 ||
+		strncmp(name + length, suffix, strlen(suffix)) != 0)
+		return false;
+	const char *pid = name + length + strlen(suffix);
+	size_t digits = strspn(pid, "0123456789");
+	const char *number = pid + digits + 1;
+	return digits > 0 && pid[digits] == '-' && isdigit((unsigned char)*number) &&
+		number[strspn(number, "0123456789")] == '\0';
+}
+
+/** Remove the name if the file is ours, nobody has locked it, and it still has that name. */
+static void
+remove_abandoned(int directory, const char *name)
+{
+	struct stat now, st;
+	int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		st.st_uid == geteuid() &&
+		fstatat(directory, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+		now.st_dev == st.st_dev && now.st_ino == st.st_ino)
+		unlinkat(directory, name, 0);
+	close(fd);
+}
+
+/** Remove temporary files that killed processes have left. */
+static void
+remove_leftovers(const char *path)
+{
+	char *copy = strdup(path);
+	DIR *directory = copy != NULL ? opendir(dirname(copy)) : NULL;
+	free(copy);
+	if (directory == NULL)
+		return;
+	for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
+		if (is_passing_name(path, entry->d_name))
+			remove_abandoned(dirfd(directory), entry->d_name);
+	closedir(directory);
+}
+
+/**
+ * Lock a file whose name others can see. If another process took it for an abandoned one
+ * before, it has the lock or the file has no name any more: returns false.
+ */
+static bool
+lock_named(int fd)
+{
+	struct stat st;
+	return (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+		fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
 static int
@@ -86,9 +166,11 @@ open_named(struct atomic_file *atomic)
 		if (atomic->named == NULL)
 			return -1;
 		int fd = open(atomic->named, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
-		if (fd >= 0)
+		if (fd >= 0 && lock_named(fd))
 			return fd;
-		int cause = errno;
+		int cause = fd >= 0 ? EEXIST : errno;
+		if (fd >= 0)
+			close(fd);
 		free(atomic->named);
 		atomic->named = NULL;
 		errno = cause;
@@ -158,8 +240,10 @@ atomic_file_open(struct atomic_file *atomic, const char *path, uint64_t size)
 	if (atomic->path == NULL)
 		return error_set(NB_FAIL, "%s: out of memory", path);
 	bool is_name = is_file_name(atomic->path);
-	if (is_name)
+	if (is_name) {
+		remove_leftovers(atomic->path);
 		atomic->fd = open_unnamed(atomic->path);
+	}
 	if (is_name && atomic->fd < 0 &&
 		(errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
 		atomic->fd = open_named(atomic);

@@ -3,8 +3,8 @@
 #define BASE_ATOMIC_FILE_H
 /**
  * Writes a new file and puts it in place when it is complete. Until atomic_file_commit() the
- * old file stays unchanged. A killed process leaves no file if the file system supports
- * O_TMPFILE.
+ * old file stays unchanged. What a killed process left beside it is removed when the file is
+ * written again.
  */
 #include <stdbool.h>
 #include <stddef.h>
