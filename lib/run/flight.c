@@ -57,6 +57,7 @@ static int
 allocate(struct async *async, const struct job_plan *plan)
 {
 	size_t slots = async->slots;
+	bool has_lists = plan->kinds >> async->lists != 0;
 	async->flights = zeros(slots, sizeof(*async->flights));
 	async->free = zeros(slots, sizeof(*async->free));
 	async->order = zeros(2 * slots, sizeof(*async->order));
@@ -72,7 +73,7 @@ allocate(struct async *async, const struct job_plan *plan)
 		async->batches == NULL || async->batches_free == NULL ||
 		async->requests == NULL || async->conflicted == NULL || async->places == NULL ||
 		async->tracks == NULL || async->bytes == NULL ||
-		(plan->spec->has_steps && !allocate_steps(async)))
+		(has_lists && !allocate_steps(async)))
 		return error_set(NB_FAIL, "out of memory for %zu requests", slots);
 	return NB_OK;
 }
@@ -131,6 +132,9 @@ flight_new(struct async **out, const struct job_plan *plan)
 	async->stride = block_whole_lines(
 		(async->key_stride + block_stride(spec->value_head + spec->values.size)) *
 		spec->items_max);
+	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
+		async->verbs[kind] = flight_verb(plan->engine, spec->job, spec->group, kind);
+	async->lists = KIND_ADD + (async->verbs[KIND_ADD] == NB_REQ_MERGE);
 	async->random = spec->seed;
 	async->slots = async->free_count = slots_of(plan);
 	int rc = allocate(async, plan);
@@ -145,8 +149,6 @@ flight_new(struct async **out, const struct job_plan *plan)
 		async->flights[i].at = FLIGHT_NONE;
 	}
 	async->batch_count = async->slots + 1;
-	for (uint32_t kind = 0; kind < NB_KINDS_MAX; kind++)
-		async->verbs[kind] = flight_verb(plan->engine, spec->job, spec->group, kind);
 	*out = async;
 	return NB_OK;
 }
@@ -221,7 +223,8 @@ flight_gather_steps(struct async *async, struct flight *flight, const struct ops
 	for (uint32_t k = 0; k < op->items; k++) {
 		struct nb_step *step = &async->steps[first + k];
 		*step = op->steps[k];
-		async->keys[first + k] = step->key = keep_next(&at, op->keys[k]);
+		struct nb_slice key = keep_next(&at, op->keys[k]);
+		async->keys[first + k] = step->key = key;
 		if ((KIND_PUTS >> step->verb & 1) != 0)
 			step->value = keep_next(&at, op->steps[k].value);
 	}
@@ -233,12 +236,13 @@ flight_gather_steps(struct async *async, struct flight *flight, const struct ops
 void
 flight_gather_again(struct async *async, struct flight *flight)
 {
-	if (kind_is_steps(flight->kind)) {
+	if (flight_is_list(async, flight->kind)) {
 		gather_list(async, flight);
 		return;
 	}
 	struct ops_op op = flight_op(async, flight);
-	flight_gather(async, flight, op.keys[0], op.values[0]);
+	flight_gather(async, flight, op.keys[0], op.values[0],
+		op.steps != NULL ? op.steps[0].operand : 0);
 }
 
 /* ---- failures ---- */

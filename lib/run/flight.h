@@ -66,6 +66,7 @@ struct async {
 	uint32_t at_once;   /* most requests of one submit */
 	uint32_t batch_ops; /* a batch is complete with this many, whatever their bytes */
 	uint32_t items_max; /* most records of an operation */
+	uint32_t lists;     /* the first kind whose slots contain a list of steps */
 	bool remembers;     /* the worker remembers its writes */
 	bool doubts;        /* and what is known when a request is submitted: doubt.h */
 	bool is_over;       /* no more operations begin */
@@ -91,15 +92,16 @@ struct async {
 	uint32_t conflicted_count;
 	struct place *places; /* parallel to job_worker.own */
 	struct track *tracks; /* items_max per slot */
-	/* For steps, items_max per slot; otherwise NULL. */
+	/* For lists of steps, items_max per slot; otherwise NULL. */
 	uint64_t *numbers;
 	struct nb_slice *keys;
 	struct nb_step *steps;
 	struct span *spans; /* one per slot */
 	uint32_t *items;
 	uint8_t *bytes;
-	size_t key_stride, stride;    /* of a slot: key, then value */
+	size_t key_stride, stride;    /* of a slot: key, then value or operand */
 	struct nb_slice key, value;   /* lent by flight_op() */
+	struct nb_step addition;      /* likewise */
 	uint32_t verbs[NB_KINDS_MAX]; /* NB_REQ_* */
 	struct nb_completion completions[FLIGHT_ROOM];
 };
@@ -167,12 +169,29 @@ flight_tracks(const struct async *async, const struct flight *flight)
 	return async->tracks + (size_t)flight_slot(async, flight) * async->items_max;
 }
 
-/** The operation in a slot. Its key and value are valid until the next call. */
+/** Whether slots of this kind contain a list of steps. A single addition is not one. */
+static ALWAYS_INLINE bool
+flight_is_list(const struct async *async, uint32_t kind)
+{
+	return kind >= async->lists;
+}
+
+/** The operand of an addition that is not a list. It takes the place of the value. */
+static ALWAYS_INLINE uint64_t
+flight_operand(const struct async *async, const struct flight *flight)
+{
+	uint64_t operand;
+	memcpy(&operand, (uint8_t *)flight_bytes(async, flight) + async->key_stride,
+		sizeof(operand));
+	return operand;
+}
+
+/** The operation in a slot. Its key, value and addition are valid until the next call. */
 static inline struct ops_op
 flight_op(struct async *async, const struct flight *flight)
 {
 	size_t slot = flight_slot(async, flight), first = slot * async->items_max;
-	if (kind_is_steps(flight->kind))
+	if (flight_is_list(async, flight->kind))
 		return (struct ops_op){.kind = flight->kind,
 			.items = async->items[slot],
 			.index = flight->index,
@@ -182,12 +201,16 @@ flight_op(struct async *async, const struct flight *flight)
 	uint8_t *bytes = flight_bytes(async, flight);
 	async->key = (struct nb_slice){bytes, flight->key_size};
 	async->value = (struct nb_slice){bytes + async->key_stride, flight->value_size};
+	async->addition = (struct nb_step){.key = async->key, .verb = NB_STEP_MERGE};
+	if (flight->kind == KIND_ADD)
+		async->addition.operand = flight_operand(async, flight);
 	return (struct ops_op){.kind = flight->kind,
 		.items = 1,
 		.index = flight->index,
 		.numbers = &flight->number,
 		.keys = &async->key,
-		.values = &async->value};
+		.values = &async->value,
+		.steps = flight->kind == KIND_ADD ? &async->addition : NULL};
 }
 
 /** The oldest slot in use; NULL: none. */
@@ -218,7 +241,7 @@ flight_request(struct async *async)
 
 static ALWAYS_INLINE void
 flight_gather(struct async *async, const struct flight *flight, struct nb_slice key,
-	struct nb_slice value)
+	struct nb_slice value, uint64_t operand)
 {
 	struct nb_request *request = flight_request(async);
 	if (__builtin_expect(async->steps != NULL, 0))
@@ -226,6 +249,7 @@ flight_gather(struct async *async, const struct flight *flight, struct nb_slice 
 	request->tag = flight_slot(async, flight);
 	request->key = key;
 	request->value = value;
+	request->operand = operand;
 	request->verb = async->verbs[flight->kind];
 	async->gathered_bytes += key.size + value.size;
 }
@@ -269,15 +293,18 @@ flight_begin(struct async *async, const struct ops_op *op, uint64_t due)
 		.kind = op->kind,
 		.at = async->newest};
 	async->order[async->newest++] = slot;
-	if (__builtin_expect(kind_is_steps(op->kind), 0)) {
+	if (__builtin_expect(flight_is_list(async, op->kind), 0)) {
 		flight_gather_steps(async, flight, op);
 		return;
 	}
 	uint8_t *bytes = async->bytes + slot * async->stride;
 	key = flight_keep(bytes, key);
+	uint64_t operand = op->kind == KIND_ADD ? op->steps[0].operand : 0;
 	if (value.size > 0)
 		value = flight_keep(bytes + async->key_stride, value);
-	flight_gather(async, flight, key, value);
+	else if (op->kind == KIND_ADD)
+		memcpy(bytes + async->key_stride, &operand, sizeof(operand));
+	flight_gather(async, flight, key, value, operand);
 }
 
 static ALWAYS_INLINE void

@@ -78,12 +78,12 @@ complete(struct job_worker *worker, const struct nb_completion *completion,
 	struct async *async = worker->async;
 	int rc = completion->answer;
 	struct flight *flight = &async->flights[completion->tag];
-	bool is_steps = kind_is_steps(flight->kind);
+	bool is_list = flight_is_list(async, flight->kind);
 	if (__builtin_expect(rc == NB_CONFLICT, 0)) {
 		note_conflict(worker, flight);
 		return;
 	}
-	bool may_exist = flight->kind == NB_OP_INSERT || is_steps;
+	bool may_exist = flight->kind == NB_OP_INSERT || kind_is_steps(flight->kind);
 	if (__builtin_expect(
 		    rc < 0 || (rc > NB_CONFLICT && !(rc == NB_EXISTS && may_exist)), 0)) {
 		flight_fail(worker, flight, rc, completion->error);
@@ -94,11 +94,13 @@ complete(struct job_worker *worker, const struct nb_completion *completion,
 	if (records > 0)
 		bytes = flight->kind == NB_OP_READ ? completion->value.size
 						   : flight->value_size;
-	if (__builtin_expect(is_steps, 0)) {
+	if (__builtin_expect(is_list, 0)) {
 		const struct span *span = &async->spans[completion->tag];
 		records = span->records;
 		bytes = span->bytes;
 		doubt_end_steps(worker, flight);
+	} else if (flight->kind == KIND_ADD) {
+		worker->added += rc == NB_OK ? flight_operand(async, flight) : 0;
 	} else {
 		look_at_record(worker, flight, rc, completion->value);
 	}
@@ -141,7 +143,7 @@ consume(struct job_worker *worker, size_t count)
 			return false;
 		}
 		flights[tag].is_in_flight = false;
-		if (__builtin_expect(kind_is_steps(flights[tag].kind), 0))
+		if (__builtin_expect(flight_is_list(async, flights[tag].kind), 0))
 			consume_steps(worker, completion);
 		if (completion->answer != NB_OK || flights[tag].kind != NB_OP_READ)
 			continue;

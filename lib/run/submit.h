@@ -28,9 +28,9 @@ static ALWAYS_INLINE void
 note_taken(struct job_worker *worker, struct flight *flight)
 {
 	struct async *async = worker->async;
-	if (kind_is_steps(flight->kind))
+	if (flight_is_list(async, flight->kind))
 		doubt_take_steps(worker, flight);
-	else
+	else if (flight->kind != KIND_ADD)
 		doubt_take(worker, flight_tracks(async, flight), flight->number,
 			flight->kind != NB_OP_READ, flight->begin == 0);
 }

@@ -116,6 +116,8 @@ kinds_job() {
 @test "verification finds broken steps and counters with requests in flight" {
 	local stepper=$MININB_TEST_PLUGINS/stepper.so
 	local add=(run --path=nb --records=100 --add=90 --read=10 --count=20000 --threads=2 --depth=8)
+	mininb 0 "${add[@]}" --driver="$stepper" -o defect=conflict --output=d.json
+	[ "$(jq '.results[0].groups[0].operations[] | select(.operation == "add") | .answers.conflict' d.json)" -gt 1000 ]
 	printf '[workload]\nrecords = 20\n[kind transfer]\nsteps = get*2, put@1\n' >torn.ini
 	printf '[kind look]\nsteps = get*2..5\n[run]\ntransfer = 1\nlook = 1\ndepth = 8\n' >>torn.ini
 	local torn=(run --path=nb --workload=torn.ini --count=20000 --threads=2 --verify-rate=1)
@@ -128,6 +130,31 @@ kinds_job() {
 	[ "$(jq '.results[0].groups[0].findings.verdicts.torn' c.json)" -gt 0 ]
 	mininb 1 "${torn[@]}" --driver="$stepper" -o defect=unsupported
 	contains "$stderr" 'the engine does not execute these steps; use --depth=1'
+}
+
+@test "single additions and lists of additions are in flight together" {
+	local stepper=$MININB_TEST_PLUGINS/stepper.so
+	cat >adds.ini <<-'END'
+		[workload]
+		records = 100
+		[kind pair]
+		steps = get, add*2
+		[run]
+		add = 50
+		pair = 30
+		read = 20
+		count = 20000
+		threads = 2
+		depth = 8
+	END
+	local run=(run --path=nb --workload=adds.ini --driver="$stepper" --verify-rate=1)
+	for defect in none conflict; do
+		mininb 0 "${run[@]}" -o defect=$defect --output=$defect.json
+		equals "$(jq -c '[.results[0].groups[0].operations[] | [.operation, .answers.ok]]' $defect.json)" \
+			'[["read",4000],["add",10000],["pair",6000]]'
+	done
+	mininb 3 "${run[@]}" -o defect=lost
+	contains "$stderr" 'wrong sum'
 }
 
 @test "an engine that cannot execute steps as one request is rejected" {

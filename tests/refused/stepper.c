@@ -5,6 +5,7 @@
  *
  * - torn: every seventh execute omits its last step, if that is a put or a put-if-newer
  * - lost: every hundredth addition is lost
+ * - conflict: every seventh addition in flight conflicts, without any effect
  * - unsupported: each execute returns NB_UNSUPPORTED
  * - half_seen, skew, overwritten: two executes of different sessions interleave. The second one
  *   reads after the first put of the first one (half_seen) or before it (skew, overwritten).
@@ -21,7 +22,7 @@
 #include "plain.h"
 
 enum { SLOTS = 1 << 14, KEY_MAX = 32, VALUE_MAX = 256, REQUESTS = 8 };
-enum { NONE, TORN, LOST, UNSUPPORTED, HALF_SEEN, SKEW, OVERWRITTEN };
+enum { NONE, TORN, LOST, CONFLICT, UNSUPPORTED, HALF_SEEN, SKEW, OVERWRITTEN };
 
 struct slot {
 	uint8_t key[KEY_MAX], value[VALUE_MAX];
@@ -322,6 +323,10 @@ perform(struct nb_session *session, const struct nb_request *request, struct nb_
 		.key = request->key,
 		.value = request->value,
 		.operand = request->operand};
+	struct nb_db *db = session->db;
+	if (request->verb == NB_REQ_MERGE && db->defect == CONFLICT &&
+		__atomic_add_fetch(&db->merged, 1, __ATOMIC_RELAXED) % 7 == 0)
+		return NB_CONFLICT;
 	if (request->verb == NB_REQ_EXECUTE)
 		return execute(session, request->steps, request->step_count, request->flags);
 	int rc = one(session, &step);
@@ -347,7 +352,7 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 
 static const struct nb_option options[] = {
 	NB_OPTION_CHOICE("defect", "none",
-		"none|torn|lost|unsupported|half_seen|skew|overwritten", "defect"),
+		"none|torn|lost|conflict|unsupported|half_seen|skew|overwritten", "defect"),
 	NB_OPTION_END};
 
 static const struct nb_engine engine = {
