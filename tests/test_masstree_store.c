@@ -444,6 +444,29 @@ TEST(a_checkpoint_replaces_the_logs_before_it)
 	close_it();
 }
 
+/* A file system without order may keep the first of three removed names, but not the second. */
+TEST_EACH(a_removed_segment_that_returns_ends_no_log, 3)
+{
+	char path[512];
+
+	it.durability = NB_DUR_PROCESS + (uint32_t)_i;
+	open_it();
+	for (unsigned i = 1; count_files(".", "-log.1.0.") < 3; i++)
+		put_one(0, 1, i);
+	find_file(path, ".", "-log.1.0.1");
+	ck_assert_int_eq(link(path, "kept"), 0);
+	ck_assert_int_eq(engine->checkpoint(it.db), NB_OK);
+	ck_assert_uint_eq(count_files(".", "-log.1.0."), 1);
+	put_one(0, 2, 7);
+	put_one(1, 3, 8);
+	close_it();
+	ck_assert_int_eq(rename("kept", path), 0);
+	open_it();
+	ck_assert_uint_eq(version_of(2), 7);
+	ck_assert_uint_eq(version_of(3), 8);
+	close_it();
+}
+
 enum { THREAD_KEYS = 500, THREAD_ROUNDS = 8 };
 
 /* Write all keys of the session again and again; at the end, delete every fifth. */

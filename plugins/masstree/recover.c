@@ -200,7 +200,11 @@ open_segments(void *to, unsigned thread)
 	}
 }
 
-/* Drop the segments of each chain that follow a torn segment or one without its end. */
+/*
+ * Drop the segments of each chain that follow a torn segment or one without its end. Not if all
+ * records before a segment are in the checkpoint: after a power failure, any of the segments that
+ * the checkpoint removed may be there again.
+ */
 static void
 cut_chains(struct replay *replay)
 {
@@ -210,8 +214,9 @@ cut_chains(struct replay *replay)
 		if (at[i].generation != at[i - 1].generation ||
 			at[i].session != at[i - 1].session)
 			continue;
-		if (at[i - 1].is_torn || at[i].segment != at[i - 1].segment + 1 ||
-			at[i].before != at[i - 1].last) {
+		bool follows = !at[i - 1].is_torn && at[i].segment == at[i - 1].segment + 1 &&
+			at[i].before == at[i - 1].last;
+		if (!follows && at[i].before > replay->state->first) {
 			at[i].end = LOG_HEADER;
 			at[i].is_torn = true;
 		}
