@@ -92,6 +92,7 @@ static struct {
 	const char *log_dirs, *checkpoint_dirs;
 	uint32_t durability;
 	uint64_t sync_interval_ns;
+	bool accepts_loss;
 	const char *path;
 	struct nb_db *db;
 	uint32_t session_count;
@@ -104,7 +105,7 @@ static struct {
 static int
 try_open(uint32_t flags)
 {
-	struct nb_option_value values[SYNC_INTERVAL + 1] = {
+	struct nb_option_value values[ACCEPT_LOSS + 1] = {
 		[HUGEPAGES].u64 = 0,
 		[PREFETCH].u64 = 1,
 		[PERMUTATION].u64 = 1,
@@ -114,6 +115,7 @@ try_open(uint32_t flags)
 			.is_set = it.checkpoint_dirs != NULL},
 		[LOG_SEGMENT].u64 = SEGMENT,
 		[SYNC_INTERVAL].u64 = it.sync_interval_ns,
+		[ACCEPT_LOSS].u64 = it.accepts_loss,
 	};
 	struct nb_open_args args = {.size = sizeof(args),
 		.flags = flags,
@@ -238,6 +240,42 @@ damage(const char *path, off_t before_end)
 	close(fd);
 }
 
+/* Replace a part of the state file, with a new checksum. */
+static void
+edit_state(const char *from, const char *to)
+{
+	char text[4096], edited[8192];
+	FILE *file = fopen("masstree.state", "r+");
+
+	ck_assert_ptr_nonnull(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	char *at = strstr(text, from), *end = strstr(text, "end ");
+	ck_assert_msg(at != NULL && end != NULL, "no '%s' in %s", from, text);
+	int size = snprintf(edited, sizeof(edited), "%.*s%s%.*s", (int)(at - text), text, to,
+		(int)(end - at) - (int)strlen(from), at + strlen(from));
+	rewind(file);
+	fprintf(file, "%send %016llx\n", edited,
+		(unsigned long long)XXH3_64bits(edited, (size_t)size));
+	ck_assert_int_eq(ftruncate(fileno(file), ftell(file)), 0);
+	fclose(file);
+}
+
+/* Close it as a kill would: the state does not state the changes in the logs. */
+static void
+crash_it(void)
+{
+	char text[4096], line[64];
+
+	close_it();
+	FILE *file = fopen("masstree.state", "r");
+	ck_assert_ptr_nonnull(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	unsigned long long changes = strtoull(strstr(text, "\nchanges ") + 9, NULL, 10);
+	snprintf(line, sizeof(line), "changes %llu\n", changes);
+	edit_state(line, "");
+}
+
 /* Each open has a log of its own. Recovery repeats the changes of all logs in order. */
 TEST(writes_survive_any_number_of_opens)
 {
@@ -303,7 +341,7 @@ TEST(a_torn_list_is_dropped_as_a_whole)
 		for (unsigned number = 1; number <= 20; number++)
 			put_one(1, number, round);
 		ck_assert_int_eq(try_list(0, 20, 1000 + round), NB_OK);
-		close_it();
+		crash_it();
 		snprintf(end, sizeof(end), "-log.%u.0.1", 2 * round - 1);
 		find_file(path, ".", end);
 		damage(path, 1 + (round * 37) % 400);
@@ -340,7 +378,7 @@ TEST(only_a_torn_record_at_the_end_of_a_log_is_dropped)
 	open_it();
 	for (unsigned i = 1; i <= 100; i++)
 		put_one(0, i, i);
-	close_it();
+	crash_it();
 	find_file(path, ".", "-log.1.0.1");
 	damage(path, 1);
 	open_it();
@@ -363,7 +401,7 @@ TEST_EACH(records_after_a_lost_one_are_kept_at_process_but_not_at_commit, 2)
 	put_one(0, 1, 1);
 	put_one(1, 2, 2);
 	put_one(0, 3, 3);
-	close_it();
+	crash_it();
 	find_file(path, ".", "-log.1.1.1");
 	damage(path, 1);
 	open_it();
@@ -376,6 +414,150 @@ TEST_EACH(records_after_a_lost_one_are_kept_at_process_but_not_at_commit, 2)
 	ck_assert_uint_eq(version_of(1), 1);
 	ck_assert_uint_eq(version_of(3), _i == 0 ? 3 : 0);
 	ck_assert_uint_eq(version_of(4), 4);
+	close_it();
+}
+
+static void
+lose_changes(const char *path, int how)
+{
+	switch (how) {
+	case 0:
+		damage(path, 1);
+		break;
+	case 1:
+		ck_assert_int_eq(truncate(path, LOG_HEADER), 0);
+		break;
+	case 2:
+		ck_assert_int_eq(truncate(path, 0), 0);
+		break;
+	default:
+		ck_assert_int_eq(unlink(path), 0);
+	}
+}
+
+/* The log of generation 1, before the checkpoint, or 2, which the close ended. */
+TEST_EACH(a_closed_database_that_lacks_changes_is_refused, 2 * 3 * 4)
+{
+	unsigned generation = 1 + (unsigned)_i % 2;
+	char path[512], end[32];
+
+	it.durability = NB_DUR_PROCESS + (uint32_t)_i / 2 % 3;
+	open_it();
+	put_one(0, 1, 1);
+	reopen();
+	put_one(1, 2, 2);
+	put_one(2, 3, 3);
+	close_it();
+	snprintf(end, sizeof(end), "-log.%u.%u.1", generation, generation - 1);
+	find_file(path, ".", end);
+	lose_changes(path, _i / 6);
+	for (int i = 0; i < 2; i++) { /* the first open changes nothing */
+		ck_assert_int_lt(try_open(NB_OPEN_CREATE), 0);
+		ck_assert_ptr_nonnull(strstr(failure, "had 3 changes when"));
+	}
+	it.accepts_loss = true;
+	open_it();
+	ck_assert_uint_eq(version_of(1), generation == 1 ? 0 : 1);
+	put_one(0, 4, 4);
+	it.accepts_loss = false;
+	reopen();
+	ck_assert_uint_eq(version_of(4), 4);
+	close_it();
+}
+
+TEST_EACH(the_changes_of_a_close_are_counted_after_a_checkpoint, 3)
+{
+	char path[512];
+
+	it.durability = NB_DUR_PROCESS;
+	open_it();
+	put_one(0, 1, 1);
+	reopen();
+	if (_i > 0)
+		put_one(1, 2, 2);
+	ck_assert_int_eq(engine->checkpoint(it.db), NB_OK);
+	if (_i > 1)
+		put_one(1, 3, 3);
+	reopen();
+	put_one(2, 4, 4);
+	reopen();
+	ck_assert_uint_eq(version_of(1), 1);
+	ck_assert_uint_eq(version_of(2), _i > 0 ? 2 : 0);
+	ck_assert_uint_eq(version_of(3), _i > 1 ? 3 : 0);
+	ck_assert_uint_eq(version_of(4), 4);
+	close_it();
+	find_file(path, ".", "-log.3.2.1");
+	damage(path, 1);
+	ck_assert_int_lt(try_open(0), 0);
+	ck_assert_ptr_nonnull(strstr(failure, _i > 1 ? "had 2 changes" : "had 1 changes"));
+}
+
+/* `process` does not promise that the logs survive a restart of the machine. */
+TEST_EACH(after_a_restart_of_the_machine_logs_may_lack_changes_at_process_only, 3)
+{
+	char path[512], boot[STORE_BOOT_SIZE], line[64];
+
+	it.durability = NB_DUR_PROCESS + (uint32_t)_i;
+	open_it();
+	put_one(0, 1, 1);
+	put_one(0, 2, 2);
+	close_it();
+	store_boot(boot);
+	snprintf(line, sizeof(line), "boot %s\n", boot);
+	edit_state(line, "boot another\n");
+	find_file(path, ".", "-log.1.0.1");
+	damage(path, 1);
+	int rc = try_open(0);
+	ck_assert_int_eq(rc == NB_OK, _i == 0);
+	if (rc == NB_OK)
+		ck_assert_int_eq(engine->close(it.db), NB_OK);
+}
+
+/* mininb empties the directory of a database, but does not know the others. */
+TEST(a_new_database_removes_the_files_of_the_one_before_from_other_directories)
+{
+	static const char *const others[] = {"logs", "parts"};
+
+	for (unsigned i = 0; i < 2; i++)
+		ck_assert_int_eq(mkdir(others[i], 0777), 0);
+	ck_assert_int_eq(mkdir("second", 0777), 0);
+	it.log_dirs = "logs";
+	it.checkpoint_dirs = "parts";
+	for (unsigned round = 0; round < 3; round++) {
+		it.path = round == 1 ? "second" : ".";
+		open_it();
+		put_one(0, 1, 1 + round);
+		ck_assert_int_eq(engine->checkpoint(it.db), NB_OK);
+		put_one(0, 2, 1 + round);
+		close_it();
+		if (round == 0) /* what --fresh does */
+			ck_assert_int_eq(system("rm masstree.*"), 0);
+	}
+	/* The files of the second database, which uses the same directories, are there. */
+	ck_assert_uint_eq(count_files("logs", "-log."), 2);
+	ck_assert_uint_eq(count_files("parts", "-checkpoint.1.0"), 2);
+	it.path = "second";
+	open_it();
+	ck_assert_uint_eq(version_of(1), 2);
+	ck_assert_uint_eq(version_of(2), 2);
+	close_it();
+}
+
+/* A state that somebody removes can still be restored. */
+TEST(a_database_without_its_state_keeps_its_logs)
+{
+	ck_assert_int_eq(mkdir("logs", 0777), 0);
+	it.log_dirs = "logs";
+	open_it();
+	put_one(0, 1, 1);
+	close_it();
+	ck_assert_int_eq(rename("masstree.state", "kept"), 0);
+	open_it();
+	put_one(0, 1, 2);
+	close_it();
+	ck_assert_int_eq(rename("kept", "masstree.state"), 0);
+	open_it();
+	ck_assert_uint_eq(version_of(1), 1);
 	close_it();
 }
 
@@ -459,7 +641,7 @@ TEST_EACH(a_removed_segment_that_returns_ends_no_log, 3)
 	ck_assert_uint_eq(count_files(".", "-log.1.0."), 1);
 	put_one(0, 2, 7);
 	put_one(1, 3, 8);
-	close_it();
+	crash_it();
 	ck_assert_int_eq(rename("kept", path), 0);
 	open_it();
 	ck_assert_uint_eq(version_of(2), 7);
@@ -638,26 +820,6 @@ TEST(damage_of_a_checkpoint_or_of_the_state_is_refused)
 	unlink("masstree.state");
 	ck_assert_int_lt(try_open(0), 0);
 	ck_assert_ptr_nonnull(strstr(failure, "no database in "));
-}
-
-/* Replace a part of the state file, with a new checksum. */
-static void
-edit_state(const char *from, const char *to)
-{
-	char text[4096], edited[8192];
-	FILE *file = fopen("masstree.state", "r+");
-
-	ck_assert_ptr_nonnull(file);
-	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-	char *at = strstr(text, from), *end = strstr(text, "end ");
-	ck_assert_msg(at != NULL && end != NULL, "no '%s' in %s", from, text);
-	int size = snprintf(edited, sizeof(edited), "%.*s%s%.*s", (int)(at - text), text, to,
-		(int)(end - at) - (int)strlen(from), at + strlen(from));
-	rewind(file);
-	fprintf(file, "%send %016llx\n", edited,
-		(unsigned long long)XXH3_64bits(edited, (size_t)size));
-	ck_assert_int_eq(ftruncate(fileno(file), ftell(file)), 0);
-	fclose(file);
 }
 
 TEST(a_database_of_another_format_is_refused)

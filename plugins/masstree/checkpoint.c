@@ -398,20 +398,27 @@ is_named(const struct state *state, const char *directory, const char *name, con
 	return false;
 }
 
+static bool
+is_stray(const struct store *store, const char *directory, const char *name)
+{
+	uint64_t id, own = store->state.id;
+	int size = 0;
+
+	if (sscanf(name, "masstree-%16" SCNx64 "-%n", &id, &size) != 1 || size == 0)
+		return false;
+	return id == own ? !is_named(&store->state, directory, name, name + size)
+			 : store->was_empty && ((id ^ own) & ID_DIRECTORY) == 0;
+}
+
 static void
 clean_directory(const struct store *store, const char *directory)
 {
-	char prefix[64];
 	DIR *dir = opendir(directory);
-	int size = snprintf(
-		prefix, sizeof(prefix), "masstree-%016" PRIx64 "-", store->state.id);
 
 	if (dir == NULL)
 		return;
 	for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
-		if (strncmp(entry->d_name, prefix, (size_t)size) == 0 &&
-			!is_named(
-				&store->state, directory, entry->d_name, entry->d_name + size))
+		if (is_stray(store, directory, entry->d_name))
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	closedir(dir);
 }

@@ -34,7 +34,8 @@
 	X(LOG_SEGMENT, BYTES, "log_segment", "16MiB", 64 << 10, 1 << 30, \
 		"allocate logs in files of SIZE") \
 	X(SYNC_INTERVAL, TIME, "sync_interval", "200ms", 1000000, 3600000000000, \
-		"sync the logs every TIME, at durability periodic")
+		"sync the logs every TIME, at durability periodic") \
+	X(ACCEPT_LOSS, BOOL, "accept_loss", "no", "open a database whose logs lack changes")
 
 enum { MASSTREE_OPTIONS(OPTION_ID) };
 enum { ALLOCATOR_MALLOC = 1, COMPARE_BYTES = 1 }; /* in the order of the choices */

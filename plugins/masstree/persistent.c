@@ -46,7 +46,8 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 		.sessions = args->sessions,
 		.segment_bytes = value[LOG_SEGMENT].u64,
 		.sync_interval_ns = value[SYNC_INTERVAL].u64,
-		.may_create = (args->flags & NB_OPEN_CREATE) != 0};
+		.may_create = (args->flags & NB_OPEN_CREATE) != 0,
+		.accepts_loss = value[ACCEPT_LOSS].u64 != 0};
 	int rc = check_durability(args, &masstree_persistent);
 
 	if (rc != NB_OK)

@@ -421,6 +421,27 @@ may_have_gaps(const struct state *state)
 		(state->level == NB_DUR_PERIODIC && strcmp(boot, state->boot) != 0);
 }
 
+/*
+ * A close states the number of changes in the logs. At `process` they may be lost if the machine
+ * has been started since.
+ */
+static int
+check_changes(const struct replay *replay)
+{
+	const struct state *state = replay->state;
+	char boot[STORE_BOOT_SIZE];
+
+	store_boot(boot);
+	if (!state->has_changes || replay->replayed == state->changes ||
+		replay->store->accepts_loss ||
+		(state->level < NB_DUR_PERIODIC && strcmp(boot, state->boot) != 0))
+		return NB_OK;
+	return replay->store->host->fail(NB_FAIL,
+		"masstree: the logs are damaged: they had %llu changes when the database was closed, and have %llu now: restore the files masstree-%016llx-log.* from a copy, or set accept_loss=yes to continue with these changes",
+		(unsigned long long)state->changes, (unsigned long long)replay->replayed,
+		(unsigned long long)state->id);
+}
+
 static int
 find_segments(struct replay *replay)
 {
@@ -459,6 +480,8 @@ recover(struct store *store, const struct state *state, uint64_t *last, bool *ha
 		store_run(replay.threads, replay_logs, &replay);
 		rc = replay.rc;
 	}
+	if (rc == NB_OK)
+		rc = check_changes(&replay);
 	*has_logs = false;
 	for (size_t i = 0; i < replay.founds.count; i++) {
 		struct found *found = &replay.founds.at[i];

@@ -171,6 +171,8 @@ print_state(struct text *text, const struct state *state, const struct store *st
 			state->checkpoint, state->first, state->records);
 	for (unsigned i = 0; i < state->parts.count; i++)
 		add_path(text, "part", state->parts.path[i], store);
+	if (state->has_changes)
+		add_line(text, "changes %" PRIu64 "\n", state->changes);
 	if (!text->has_failed)
 		add_line(text, "end %016" PRIx64 "\n",
 			(uint64_t)XXH3_64bits(text->data, text->size));
@@ -225,9 +227,11 @@ state_write(const struct state *state, const struct store *store)
 		close(fd);
 	}
 	free(text.data);
-	if (!is_done || rename(fresh, name) != 0 || !sync_directory(store->path))
-		return store_failed(store, "write", name);
-	return NB_OK;
+	if (is_done && rename(fresh, name) == 0 && sync_directory(store->path))
+		return NB_OK;
+	int rc = store_failed(store, "write", name);
+	unlink(fresh);
+	return rc;
 }
 
 /* --- reading --- */
@@ -243,6 +247,8 @@ read_line(struct state *state, const char *line, const struct store *store)
 		sscanf(line, "checkpoint %" SCNu64 " %" SCNu64 " %" SCNu64, &state->checkpoint,
 			&state->first, &state->records) == 3)
 		return true;
+	if (sscanf(line, "changes %" SCNu64, &state->changes) == 1)
+		return state->has_changes = true;
 	if (strncmp(line, "boot ", 5) == 0)
 		return snprintf(state->boot, sizeof(state->boot), "%s", line + 5) <
 			(int)sizeof(state->boot);

@@ -13,7 +13,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 void
 store_boot(char *boot)
@@ -34,7 +38,10 @@ lock_store(struct store *store)
 	char name[STORE_PATH_MAX + 32];
 
 	snprintf(name, sizeof(name), "%s/masstree.lock", store->path);
-	store->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	store->lock_fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	store->was_empty = store->lock_fd >= 0;
+	if (store->lock_fd < 0 && errno == EEXIST)
+		store->lock_fd = open(name, O_RDWR | O_CLOEXEC);
 	if (store->lock_fd < 0)
 		return store_failed(store, "open", name);
 	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0)
@@ -48,12 +55,27 @@ lock_store(struct store *store)
 	return rc;
 }
 
+/*
+ * Other directories keep the logs of a database whose directory is emptied. The next database in
+ * this directory recognizes them by the upper bits of the id, and removes them. A directory that
+ * replaces a deleted or moved one has other bits, because its inode or time of birth is another.
+ */
 static int
 begin_new(struct store *store, struct state *state)
 {
-	if (getrandom(&state->id, sizeof(state->id), 0) != sizeof(state->id))
+	struct statx it;
+	uint64_t random;
+
+	if (statx(AT_FDCWD, store->path, 0, STATX_INO | STATX_BTIME, &it) != 0)
+		return store_failed(store, "examine", store->path);
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return store_failed(store, "get random bytes for", store->path);
-	state->id |= 1;
+	bool has_birth = (it.stx_mask & STATX_BTIME) != 0;
+	const uint64_t place[] = {it.stx_dev_major, it.stx_dev_minor, it.stx_ino,
+		has_birth ? (uint64_t)it.stx_btime.tv_sec : 0,
+		has_birth ? it.stx_btime.tv_nsec : 0};
+	state->id = (XXH3_64bits(place, sizeof(place)) & ID_DIRECTORY) |
+		(random & ~ID_DIRECTORY) | 1;
 	return NB_OK;
 }
 
@@ -68,6 +90,7 @@ begin_generation(struct store *store, struct state *state, uint64_t last, bool h
 	state->generation++;
 	state->level = store->durability;
 	state->base = last;
+	state->has_changes = false;
 	store_boot(state->boot);
 	for (unsigned i = 0; i < store->log_dirs.count; i++)
 		has_memory = has_memory && dirs_add(&state->logs, store->log_dirs.path[i]);
@@ -162,7 +185,8 @@ store_open(struct store **out, const struct nb_host *host, struct mt_tree *tree,
 		.durability = args->durability,
 		.sessions = args->sessions,
 		.segment_bytes = args->segment_bytes,
-		.sync_interval_ns = args->sync_interval_ns};
+		.sync_interval_ns = args->sync_interval_ns,
+		.accepts_loss = args->accepts_loss};
 	pthread_mutex_init(&store->checkpoint_lock, NULL);
 	pthread_rwlockattr_init(&no_starving);
 	pthread_rwlockattr_setkind_np(
@@ -194,15 +218,27 @@ store_open(struct store **out, const struct nb_host *host, struct mt_tree *tree,
 	return NB_OK;
 }
 
+/* State how many changes the logs have, so the next open notices if they lack some. */
+static int
+close_logs(struct store *store)
+{
+	struct state *state = &store->state;
+	int rc = store->durability >= NB_DUR_PERIODIC ? log_sync(store) : NB_OK;
+
+	if (rc != NB_OK)
+		return rc;
+	state->has_changes = true;
+	state->changes = store->checkpoints > 0
+		? store->counter - state->first
+		: store->replayed + store->counter - state->base;
+	return state_write(state, store);
+}
+
 int
 store_close(struct store *store)
 {
-	int rc = NB_OK;
+	int rc = store->durability == NB_DUR_NONE ? checkpoint_write(store) : close_logs(store);
 
-	if (store->durability == NB_DUR_NONE)
-		rc = checkpoint_write(store);
-	else if (store->durability >= NB_DUR_PERIODIC)
-		rc = log_sync(store);
 	store_free(store);
 	return rc;
 }

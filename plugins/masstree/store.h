@@ -54,6 +54,9 @@ struct closed {
 	uint64_t generation, last;
 };
 
+/* These bits are the same for all databases of a directory, one after another. */
+#define ID_DIRECTORY (~0ull << 24)
+
 /** The contents of the state file. */
 struct state {
 	uint64_t id;
@@ -67,7 +70,10 @@ struct state {
 	uint64_t checkpoint; /* its number; 0: no checkpoint */
 	uint64_t first;      /* changes up to this one are in the checkpoint */
 	uint64_t records;    /* in the checkpoint */
-	struct dirs parts;   /* files of the checkpoint */
+	/* Only after a close: the number of changes that a recovery repeats from the logs. */
+	bool has_changes;
+	uint64_t changes;
+	struct dirs parts; /* files of the checkpoint */
 };
 
 /** A segment of a log. */
@@ -109,7 +115,7 @@ struct store_args {
 	const char *log_dirs, *checkpoint_dirs; /* comma separated; NULL or empty: the path */
 	uint32_t durability, sessions;
 	uint64_t segment_bytes, sync_interval_ns;
-	bool may_create;
+	bool may_create, accepts_loss;
 };
 
 struct store {
@@ -119,6 +125,8 @@ struct store {
 	int lock_fd;
 	uint32_t durability, sessions;
 	uint64_t segment_bytes, sync_interval_ns;
+	bool accepts_loss;
+	bool was_empty;                        /* the directory, when this open began */
 	struct dirs log_dirs, checkpoint_dirs; /* of this open; state.logs has older ones too */
 	uint64_t id, generation;               /* as in the state */
 	struct log *logs;                      /* by session; NULL: NB_DUR_NONE */
@@ -381,14 +389,16 @@ load_checkpoint(struct store *store, const struct state *state);
 
 /**
  * Fill the tree from the checkpoint and the logs. *last: the number of the last change;
- * *has_logs: the state's generation has logs.
+ * *has_logs: the state's generation has logs. Fails if the database was closed and the logs lack
+ * changes.
  */
 int
 recover(struct store *store, const struct state *state, uint64_t *last, bool *has_logs);
 
 /**
  * Remove files of the database that the store's current state does not name. Looks in the
- * store's directories and in the log directories of `state`.
+ * store's directories and in the log directories of `state`. If the database is the first one in
+ * an empty directory, also removes the files of those that were deleted from this directory.
  */
 void
 remove_strays(const struct store *store, const struct state *state);
