@@ -81,6 +81,24 @@ TEST(damaged_head_is_refused)
 	rig_refused(".", "the pool is damaged");
 }
 
+/* Without the check, libpmemobj never returns, or reads outside its array. */
+TEST_EACH(damaged_chunk_headers_are_refused, 4)
+{
+	static const uint32_t chunks[] = {0, UINT32_MAX, 70000, 1 << 16};
+	enum { ZONE = 1024, CHUNKS = ZONE + 64, HEAP_OFFSET_AT = 4096 + 1024 + 16 };
+	uint64_t heap;
+
+	rig_make(".", 0);
+	int fd = open("parts/000000.pmem", O_RDONLY | O_CLOEXEC);
+	ck_assert_int_eq(pread(fd, &heap, sizeof(heap), HEAP_OFFSET_AT), sizeof(heap));
+	close(fd);
+	corrupt("parts/000000.pmem", (off_t)heap + CHUNKS + 4, &chunks[_i], 4);
+	rig_refused(".", "chunk 0 in zone 0 of its heap is not valid; delete");
+	corrupt("parts/000000.pmem", (off_t)heap + ZONE + 4, &chunks[_i], 4);
+	if (chunks[_i] != 0)
+		rig_refused(".", "chunk 0 in zone 0");
+}
+
 static void
 make_of_three_parts(void)
 {

@@ -4,7 +4,8 @@
  *
  * libpmemobj (1.12) does not check for parts of more bytes than are reserved, or for an empty
  * first part. It then ends the process or writes where it must not. So this engine checks the
- * parts first. libpmemobj itself has to find damage within them, and does not survive all of it.
+ * parts first, and the chunks of the heap (zones.c). libpmemobj itself has to find other damage
+ * within the parts, and does not survive all of it.
  */
 #include "parts.h"
 

@@ -2,7 +2,8 @@
 #ifndef FPTREE_PARTS_H
 #define FPTREE_PARTS_H
 /**
- * The declarations that the files of the pool share: pool.c, parts.c, medium.c and growth.c.
+ * The declarations that the files of the pool share: pool.c, parts.c, zones.c,
+ * medium.c and growth.c.
  *
  * Functions that return int return NB_OK, or another code after a call of host->fail(). One
  * thread calls them, except pool_survey() and pool_part_name().
@@ -65,6 +66,12 @@ pool_survey(const struct pool *pool, struct pool_survey *survey);
 /** fsync(2) each part and their directory. */
 int
 pool_sync_parts(const struct pool *pool);
+
+/* --- zones.c --- */
+
+/** Check what libpmemobj does not check in the heap of an existing pool. */
+int
+pool_check_zones(const struct pool *pool);
 
 /* --- medium.c --- */
 

@@ -264,6 +264,8 @@ open_all(struct pool *pool, const struct nb_open_args *args, uint64_t size_bytes
 		rc = pool_find_parts(pool, (args->flags & NB_OPEN_CREATE) != 0);
 	if (rc == NB_OK && !pool->is_new)
 		rc = pool_check_parts(pool);
+	if (rc == NB_OK && !pool->is_new)
+		rc = pool_check_zones(pool);
 	if (rc == NB_OK)
 		rc = settle_size(pool, args, size_bytes);
 	if (rc == NB_OK && pool_is_in_memory(pool->directory_fd)) {
