@@ -79,6 +79,20 @@ shape()
 	fi
 }
 
+@test "mttest and mtclient reject values that are not whole numbers" {
+	local wrong
+	for wrong in '-T0' '-Tx' '-lx' '-l99999999999999999999' '-jx' '--threads='; do
+		run -2 "$tools/mttest" $wrong rw1
+		matches "$output" '^mttest: --(trials|limit|threads) needs '
+	done
+	for wrong in '-lx' '-jx'; do
+		run -2 "$tools/mtclient" $wrong rw1
+		matches "$output" "^mtclient: -. needs a whole number, not 'x'"
+	done
+	"$tools/mttest" -j1 -l0.5k same >text
+	contains "$(cat text)" '"puts":500,'
+}
+
 # Wait until the server has printed its address. Set $port.
 await_server()
 {

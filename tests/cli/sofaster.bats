@@ -41,6 +41,9 @@ stop()
 	equals "$(od -An -tx1 ycsb.load)" ' 3b c6 e5 d7 cd 07 38 57'
 	run -0 "$compat/process_ycsb" raw_load_file ycsb.txns
 	cmp ycsb.load ycsb.txns
+	echo '[OVERALL], RunTime(ms), 12' >no_load_file
+	run -1 "$compat/process_ycsb" --from no_load_file --dest ycsb.load
+	contains "$output" "no_load_file contains no operation of YCSB's binding basic"
 	run -2 "$compat/process_ycsb" --from raw_load_file
 	contains "$output" 'give --from FILE and --dest FILE'
 }
@@ -81,6 +84,10 @@ stop()
 @test "wrong arguments of SoFASTER's commands are rejected" {
 	run -2 "$compat/sofaster-server" run --id 1
 	contains "$output" '--ip is missing'
+	for wrong in x -1 40 ''; do
+		run -2 "$compat/sofaster-server" run --ip 127.0.0.1 --id 1 --buckets="$wrong"
+		contains "$output" "--buckets is 0 to 39, not $wrong"
+	done
 	run -2 "$compat/sofaster-ycsb" run --servers 127.0.0.1 --type YCSB-E
 	contains "$output" '--type is YCSB-A, YCSB-B, YCSB-C, YCSB-D or YCSB-F, not E'
 	run -2 "$compat/sofaster-ycsb" run --servers 127.0.0.1 --loadFile one
