@@ -69,7 +69,16 @@ shape()
 }
 
 @test "mttest pools the trials of a test and plots each test by its own median" {
-	"$tools/mttest" -j2 -T2 -l1k rw3 wd1 >text
+	"$tools/mttest" -j2 -T2 -l1k -b notebook.json rw3 wd1 >text
+	equals "$(jq -c '.experiments | map_values(.runs)' notebook.json)" \
+		'{"x0":["x0/rw3/memory/0","x0/rw3/memory/1","x0/wd1/memory/0","x0/wd1/memory/1"]}'
+	equals "$(jq -c '.data["x0/rw3/memory/1"] | map(.trial)' notebook.json)" '[1,1]'
+	contains "$(cat text)" 'EXPERIMENT x0'
+	echo '{}' >other.json
+	for wrong in other.json /dev/full nowhere/new.json; do
+		run ! "$tools/mttest" -b "$wrong" same
+		contains "$output" "$wrong"
+	done
 	equals "$(grep -c '^./4 ' text)" 4
 	equals "$(grep -c '"trial":1' text)" 4
 	equals "$(grep -c '^1.08 ' text)" 2 # wd1, after rw3: a candlestick and its median
