@@ -62,17 +62,17 @@ rig_reopen(struct rig *rig)
 	rig_open(rig);
 }
 
-struct tree_session *
+struct nb_session *
 rig_session(struct rig *rig, uint32_t id)
 {
-	struct tree_session *session;
+	struct nb_session *session;
 	int rc = tree_session_open(&session, rig->tree, id);
 	ck_assert_msg(rc == NB_OK, "%s", host_failure);
 	return session;
 }
 
 void
-rig_end_session(struct tree_session *session)
+rig_end_session(struct nb_session *session)
 {
 	ck_assert_int_eq(tree_session_close(session), NB_OK);
 }

@@ -17,7 +17,7 @@ struct rig {
 	struct tree_args args;
 	uint64_t pool_bytes;
 	struct pool *pool;
-	struct tree *tree;
+	struct nb_db *tree;
 };
 
 /** Make the pool, or open the existing one. */
@@ -38,11 +38,11 @@ rig_close(struct rig *rig);
 void
 rig_reopen(struct rig *rig);
 
-struct tree_session *
+struct nb_session *
 rig_session(struct rig *rig, uint32_t id);
 
 void
-rig_end_session(struct tree_session *session);
+rig_end_session(struct nb_session *session);
 
 /** Assert that tree_check() finds no fault and `records` records (-1: any number). */
 void

@@ -100,29 +100,29 @@ rig_value(uint8_t *room, const struct rig_format *format, uint64_t *random, uint
 
 /* --- the tree --- */
 
-struct mt_tree *
+struct nb_db *
 rig_open(const struct rig_format *format)
 {
 	struct mt_args args = {.host = &plugin_host,
 		.sessions = RACING_THREADS,
 		.has_no_permutation = format != NULL && format->has_no_permutation};
-	struct mt_tree *tree;
+	struct nb_db *tree;
 
 	ck_assert_int_eq(mt_open(&tree, &args), NB_OK);
 	return tree;
 }
 
-struct mt_session *
-rig_session(struct mt_tree *tree, uint32_t id)
+struct nb_session *
+rig_session(struct nb_db *tree, uint32_t id)
 {
-	struct mt_session *session;
+	struct nb_session *session;
 
 	ck_assert_int_eq(mt_session_open(&session, tree, id), NB_OK);
 	return session;
 }
 
 void
-rig_check(struct mt_tree *tree, int64_t records)
+rig_check(struct nb_db *tree, int64_t records)
 {
 	char what[256] = "";
 	int64_t found = mt_check(tree, what, sizeof(what));

@@ -24,15 +24,15 @@ rig_format(int i);
 int
 rig_format_count(void);
 
-struct mt_tree *
+struct nb_db *
 rig_open(const struct rig_format *format);
 
-struct mt_session *
-rig_session(struct mt_tree *tree, uint32_t id);
+struct nb_session *
+rig_session(struct nb_db *tree, uint32_t id);
 
 /** Check that mt_check() finds no violation and `records` records (-1: any number). */
 void
-rig_check(struct mt_tree *tree, int64_t records);
+rig_check(struct nb_db *tree, int64_t records);
 
 /** The number of a key of the format, below `count`. */
 uint64_t

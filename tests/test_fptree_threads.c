@@ -147,7 +147,7 @@ static void
 add_to_all(void *to, unsigned id)
 {
 	struct adding *adding = to;
-	struct tree_session *session = rig_session(&adding->rig, id);
+	struct nb_session *session = rig_session(&adding->rig, id);
 	uint64_t random = rig_seed(id);
 	uint8_t key[KEY_MAX], value[VALUE_MAX];
 
@@ -155,8 +155,8 @@ add_to_all(void *to, unsigned id)
 		unsigned which = (unsigned)rig_random(&random, ADD_KEYS);
 		uint64_t operand = rig_random(&random, 1ull << 62);
 		uint64_t beside = which * 100 + 1 + id;
-		int rc = tree_add(
-			session, key_of_number(key, adding->format, which * 100), operand);
+		int rc = tree_add(session, key_of_number(key, adding->format, which * 100),
+			NB_MERGE_ADD_U64, operand);
 
 		ck_assert_msg(rc == NB_OK, "%s", host_failure);
 		__atomic_add_fetch(&adding->sums[which], operand, __ATOMIC_RELAXED);
@@ -172,7 +172,7 @@ add_to_all(void *to, unsigned id)
 static void
 sums_are_there(struct adding *adding)
 {
-	struct tree_session *session = rig_session(&adding->rig, 0);
+	struct nb_session *session = rig_session(&adding->rig, 0);
 	uint8_t key[KEY_MAX];
 	struct nb_slice value;
 
@@ -221,7 +221,7 @@ mark_for(uint64_t number, uint64_t *random)
 }
 
 static void
-put_marked(struct tree_session *session, const struct format *format, uint64_t number,
+put_marked(struct nb_session *session, const struct format *format, uint64_t number,
 	uint64_t *random)
 {
 	uint8_t key[KEY_MAX], value[VALUE_MAX];
@@ -232,7 +232,7 @@ put_marked(struct tree_session *session, const struct format *format, uint64_t n
 
 /* Returns NB_OK or NB_NOT_FOUND. */
 static int
-del_number(struct tree_session *session, const struct format *format, uint64_t number)
+del_number(struct nb_session *session, const struct format *format, uint64_t number)
 {
 	uint8_t key[KEY_MAX];
 	int rc = tree_del(session, key_of_number(key, format, number));
@@ -250,7 +250,7 @@ is_marked(struct nb_slice value, uint64_t number)
 
 /* Scan from `from` to the end, in either direction. */
 static void
-scan_from(struct scanning *scanning, struct tree_session *session, long from, bool is_backward)
+scan_from(struct scanning *scanning, struct nb_session *session, long from, bool is_backward)
 {
 	long step = is_backward ? -1 : 1, expected = from + from % 2 * step;
 	uint8_t room[KEY_MAX];
@@ -281,7 +281,7 @@ static void
 scan_or_write(void *to, unsigned id)
 {
 	struct scanning *scanning = to;
-	struct tree_session *session = rig_session(&scanning->rig, id);
+	struct nb_session *session = rig_session(&scanning->rig, id);
 	uint64_t random = rig_seed(id);
 
 	if (id < SCANNERS) {
@@ -315,7 +315,7 @@ TEST_EACH(scans_return_stable_records_once_and_in_order, FORMATS)
 	scanning.format = &formats[_i];
 	scanning.rig = open_format(scanning.format, 0);
 	scanning.scanners = SCANNERS;
-	struct tree_session *session = rig_session(&scanning.rig, 0);
+	struct nb_session *session = rig_session(&scanning.rig, 0);
 	for (uint64_t number = 0; number < SCAN_KEYS; number += 2)
 		put_marked(session, scanning.format, number, &random);
 	rig_end_session(session);
@@ -336,7 +336,7 @@ struct writing {
 };
 
 static void
-own_is_known(struct writing *writing, struct tree_session *session, uint64_t number)
+own_is_known(struct writing *writing, struct nb_session *session, uint64_t number)
 {
 	uint8_t key[KEY_MAX];
 	struct nb_slice value;
@@ -357,7 +357,7 @@ static void
 write_own(void *to, unsigned id)
 {
 	struct writing *writing = to;
-	struct tree_session *session = rig_session(&writing->rig, id);
+	struct nb_session *session = rig_session(&writing->rig, id);
 	uint64_t random = rig_seed(id);
 	uint8_t key[KEY_MAX], room[VALUE_MAX];
 
@@ -398,7 +398,7 @@ TEST_EACH(writers_of_separate_keys_do_not_interfere, FORMATS)
 	rig_check(&writing.rig, records);
 	rig_reopen(&writing.rig);
 	rig_check(&writing.rig, records);
-	struct tree_session *session = rig_session(&writing.rig, 0);
+	struct nb_session *session = rig_session(&writing.rig, 0);
 	for (uint64_t number = 0; number < WRITER_KEYS; number++)
 		own_is_known(&writing, session, number);
 	rig_end_session(session);
@@ -410,7 +410,7 @@ static void
 insert_in_order(void *to, unsigned id)
 {
 	struct writing *writing = to;
-	struct tree_session *session = rig_session(&writing->rig, id);
+	struct nb_session *session = rig_session(&writing->rig, id);
 	uint64_t random = rig_seed(id);
 	uint8_t key[KEY_MAX], value[VALUE_MAX];
 	struct nb_slice found;
@@ -458,7 +458,7 @@ static void
 fill_and_delete(void *to, unsigned id)
 {
 	struct filling *filling = to;
-	struct tree_session *session = rig_session(&filling->rig, id);
+	struct nb_session *session = rig_session(&filling->rig, id);
 	uint64_t random = rig_seed(id), deletes = 0;
 	uint8_t key[KEY_MAX], value[FILLER_VALUE];
 
@@ -498,7 +498,7 @@ TEST(full_pool_keeps_all_acknowledged_records_of_many_sessions)
 	filling.rig = open_format(&formats[0], POOL_SIZE_MIN);
 	rig_run(FILLERS, fill_and_delete, &filling);
 	ck_assert_uint_gt(filling.refusals, 10);
-	struct tree_session *session = rig_session(&filling.rig, 0);
+	struct nb_session *session = rig_session(&filling.rig, 0);
 	for (uint64_t number = 0; number < FILLERS * FILLER_KEYS; number++) {
 		int rc = tree_get(session, key_of_number(key, &formats[0], number), &value);
 		ck_assert_int_eq(rc, filling.is_there[number] ? NB_OK : NB_NOT_FOUND);
@@ -530,7 +530,7 @@ struct visiting {
 static void
 visit(struct visiting *visiting, unsigned id, uint64_t *random)
 {
-	struct tree_session *session = rig_session(&visiting->rig, id);
+	struct nb_session *session = rig_session(&visiting->rig, id);
 	uint8_t key[KEY_MAX], first[VALUE_MAX];
 	struct nb_slice value;
 
@@ -565,7 +565,7 @@ visit_or_write(void *to, unsigned id)
 		__atomic_sub_fetch(&visiting->visitors, 1, __ATOMIC_RELAXED);
 		return;
 	}
-	struct tree_session *session = rig_session(&visiting->rig, id);
+	struct nb_session *session = rig_session(&visiting->rig, id);
 	while (__atomic_load_n(&visiting->visitors, __ATOMIC_RELAXED) > 0) {
 		put_marked(session, visiting->format, rig_random(&random, HOST_KEYS), &random);
 		del_number(session, visiting->format, rig_random(&random, HOST_KEYS));
@@ -603,7 +603,7 @@ count_or_write(void *to, unsigned id)
 	uint64_t random = rig_seed(id);
 
 	if (id < COUNTER_WRITERS) {
-		struct tree_session *session = rig_session(&counting->rig, id);
+		struct nb_session *session = rig_session(&counting->rig, id);
 		for (unsigned i = 0; i < COUNTER_ROUNDS * COUNTER_KEYS; i++) {
 			uint64_t number = i % COUNTER_KEYS * COUNTER_WRITERS + id;
 			if (i / COUNTER_KEYS % 2 == 0)

@@ -101,7 +101,7 @@ scattered(uint64_t i)
 }
 
 static void
-put_number(struct tree_session *session, const struct tree_args *args, uint64_t number)
+put_number(struct nb_session *session, const struct tree_args *args, uint64_t number)
 {
 	uint8_t key[KEY_MAX], value[128];
 
@@ -112,7 +112,7 @@ put_number(struct tree_session *session, const struct tree_args *args, uint64_t 
 }
 
 static void
-del_number(struct tree_session *session, const struct tree_args *args, uint64_t number)
+del_number(struct nb_session *session, const struct tree_args *args, uint64_t number)
 {
 	uint8_t key[KEY_MAX];
 
@@ -135,7 +135,7 @@ percent_full(struct rig *rig)
 }
 
 /* An open tree with one session. */
-static struct tree_session *
+static struct nb_session *
 begin(struct rig *rig, struct tree_args args, uint64_t pool_bytes)
 {
 	*rig = (struct rig){.args = args, .pool_bytes = pool_bytes};
@@ -144,7 +144,7 @@ begin(struct rig *rig, struct tree_args args, uint64_t pool_bytes)
 }
 
 static void
-end(struct rig *rig, struct tree_session *session, uint64_t records)
+end(struct rig *rig, struct nb_session *session, uint64_t records)
 {
 	rig_end_session(session);
 	rig_check(rig, (int64_t)records);
@@ -162,7 +162,7 @@ TEST_EACH(loads_in_order_fill_the_leaves, 6)
 	struct rig rig;
 
 	args.leaf_slots = _i / 2 == 1 ? 4 : 55;
-	struct tree_session *session = begin(&rig, args, 0);
+	struct nb_session *session = begin(&rig, args, 0);
 	for (uint64_t i = 1; i <= count; i++)
 		put_number(session, &rig.args, _i % 2 == 0 ? i : count + 1 - i);
 	ck_assert_uint_ge(percent_full(&rig), args.leaf_slots == 4 ? 70 : 97);
@@ -173,7 +173,7 @@ TEST(random_load_takes_32_bytes_of_pool_and_1_2_fences_a_record)
 {
 	const uint64_t count = 300000;
 	struct rig rig;
-	struct tree_session *session = begin(&rig, words, 0);
+	struct nb_session *session = begin(&rig, words, 0);
 	struct tree_stats before = stats_of(&rig);
 
 	for (uint64_t i = 1; i <= count; i++)
@@ -188,7 +188,7 @@ TEST(random_load_takes_32_bytes_of_pool_and_1_2_fences_a_record)
 
 /* Is the record of that number in one of the two lines that a lookup prefetches? */
 static bool
-is_near_home(struct tree_session *session, uint64_t number)
+is_near_home(struct nb_session *session, uint64_t number)
 {
 	const struct layout *layout = &session->tree->layout;
 	uint8_t bytes[8];
@@ -214,7 +214,7 @@ TEST(random_records_are_in_the_two_lines_that_a_lookup_asks_for)
 	const uint64_t count = 100000;
 	uint64_t near = 0, state = 7;
 	struct rig rig;
-	struct tree_session *session = begin(&rig, words, 0);
+	struct nb_session *session = begin(&rig, words, 0);
 
 	for (uint64_t i = 0; i < count; i++)
 		put_number(session, &rig.args, rig_random(&state, UINT64_MAX));
@@ -261,7 +261,7 @@ TEST_EACH(empty_leaves_are_merged_and_reused, 54)
 
 	args.leaf_slots = slots[_i / 18];
 	args.fanout = fanouts[_i / 6 % 3];
-	struct tree_session *session = begin(&rig, args, 0);
+	struct nb_session *session = begin(&rig, args, 0);
 	for (uint64_t i = 0; i < count; i++)
 		put_number(session, &args, scattered(i));
 	struct tree_stats full = stats_of(&rig);
@@ -308,7 +308,7 @@ costs(struct rig *rig, struct tree_stats *before, uint64_t lines, uint64_t fence
 TEST(a_write_of_words_costs_one_line_and_one_fence)
 {
 	struct rig rig;
-	struct tree_session *session = begin(&rig, words, 0);
+	struct nb_session *session = begin(&rig, words, 0);
 	struct tree_stats before = stats_of(&rig);
 	uint8_t key[WORDY];
 	uint64_t value = 1;
@@ -321,7 +321,7 @@ TEST(a_write_of_words_costs_one_line_and_one_fence)
 		costs(&rig, &before, 1, 1);
 		ck_assert_int_eq(tree_put(session, slice, bytes), NB_OK);
 		costs(&rig, &before, 1, 1);
-		ck_assert_int_eq(tree_add(session, slice, 1), NB_OK);
+		ck_assert_int_eq(tree_add(session, slice, NB_MERGE_ADD_U64, 1), NB_OK);
 		costs(&rig, &before, 1, 1);
 		ck_assert_int_eq(tree_insert(session, slice, bytes), NB_EXISTS);
 		ck_assert_int_eq(tree_get(session, slice, &(struct nb_slice){0}), NB_OK);
@@ -341,12 +341,12 @@ TEST_EACH(addition_to_a_value_of_another_size_fails_without_effect, 2)
 {
 	const struct tree_args *args = _i == 0 ? &words : &cells;
 	struct rig rig;
-	struct tree_session *session = begin(&rig, *args, 0);
+	struct nb_session *session = begin(&rig, *args, 0);
 	uint8_t room[KEY_MAX];
 	struct nb_slice value, key = number_key(room, 1, args->key_size);
 
 	ck_assert_int_eq(tree_put(session, key, slice_of("seventh", 7)), NB_OK);
-	ck_assert_int_eq(tree_add(session, key, 1), NB_FAIL);
+	ck_assert_int_eq(tree_add(session, key, NB_MERGE_ADD_U64, 1), NB_FAIL);
 	ck_assert_ptr_nonnull(strstr(host_failure, "7 bytes"));
 	ck_assert_int_eq(tree_get(session, key, &value), NB_OK);
 	ck_assert_uint_eq(value.size, 7);
@@ -359,7 +359,7 @@ TEST_EACH(addition_to_a_value_of_another_size_fails_without_effect, 2)
 TEST(a_write_of_cells_costs_its_lines_and_at_most_two_fences)
 {
 	struct rig rig;
-	struct tree_session *session = begin(&rig, cells, 0);
+	struct nb_session *session = begin(&rig, cells, 0);
 	struct tree_stats before = stats_of(&rig);
 	uint8_t key[16], value[1000] = {1};
 
@@ -388,7 +388,7 @@ TEST(a_write_of_cells_costs_its_lines_and_at_most_two_fences)
  * once. A value that was lent before must not change.
  */
 static void
-change_much(struct tree_session *other, struct tree_args *args, uint64_t from)
+change_much(struct nb_session *other, struct tree_args *args, uint64_t from)
 {
 	static const uint8_t large[3000] = {7};
 
@@ -406,7 +406,7 @@ change_much(struct tree_session *other, struct tree_args *args, uint64_t from)
 }
 
 static void
-put_blobs(struct tree_session *session, uint64_t count, size_t size)
+put_blobs(struct nb_session *session, uint64_t count, size_t size)
 {
 	uint8_t key[WORDY], bytes[3000];
 
@@ -428,7 +428,7 @@ TEST_EACH(lent_value_stays_if_its_record_changes, 3)
 	uint64_t mark;
 
 	args.leaf_slots = 7;
-	struct tree_session *reader = begin(&rig, args, 0), *writer = rig_session(&rig, 1);
+	struct nb_session *reader = begin(&rig, args, 0), *writer = rig_session(&rig, 1);
 	put_blobs(writer, 600, sizes[_i]);
 	ck_assert_int_eq(tree_get(reader, number_key(key, 300, sizeof(key)), &value), NB_OK);
 	change_much(writer, &rig.args, 0);
@@ -448,8 +448,8 @@ TEST(scan_returns_whole_records_while_all_change)
 	struct nb_slice key, value;
 	uint8_t room[WORDY];
 	uint64_t mark;
-	struct tree_session *reader = begin(&rig, (struct tree_args){.leaf_slots = 55}, 0);
-	struct tree_session *writer = rig_session(&rig, 1);
+	struct nb_session *reader = begin(&rig, (struct tree_args){.leaf_slots = 55}, 0);
+	struct nb_session *writer = rig_session(&rig, 1);
 
 	rig.args.key_size = sizeof(room);
 	put_blobs(writer, 50, 1000);
@@ -485,7 +485,7 @@ is_refused(struct rig *rig, struct tree_args args, const char *text)
 static void
 make_with(struct rig *rig, struct tree_args args)
 {
-	struct tree_session *session = begin(rig, args, 0);
+	struct nb_session *session = begin(rig, args, 0);
 
 	for (uint64_t i = 0; i < 100; i++)
 		put_number(session, &args, i);
@@ -523,7 +523,7 @@ TEST(pool_with_another_layout_is_not_opened)
 /* --- the pool is full --- */
 
 static bool
-has_number(struct tree_session *session, uint64_t number, size_t size, uint64_t mark)
+has_number(struct nb_session *session, uint64_t number, size_t size, uint64_t mark)
 {
 	uint8_t key[WORDY];
 	struct nb_slice value;
@@ -539,7 +539,7 @@ has_number(struct tree_session *session, uint64_t number, size_t size, uint64_t 
 }
 
 static int
-put_sized(struct tree_session *session, uint64_t number, size_t size, uint64_t mark)
+put_sized(struct nb_session *session, uint64_t number, size_t size, uint64_t mark)
 {
 	static uint8_t bytes[HUGE];
 	uint8_t key[WORDY];
@@ -549,7 +549,7 @@ put_sized(struct tree_session *session, uint64_t number, size_t size, uint64_t m
 }
 
 static uint64_t
-put_until_full(struct tree_session *session, size_t size)
+put_until_full(struct nb_session *session, size_t size)
 {
 	uint64_t count = 0;
 
@@ -564,7 +564,7 @@ put_until_full(struct tree_session *session, size_t size)
 }
 
 static void
-all_are_there(struct tree_session *session, uint64_t from, uint64_t count, size_t size)
+all_are_there(struct nb_session *session, uint64_t from, uint64_t count, size_t size)
 {
 	for (uint64_t i = from; i < count; i++)
 		ck_assert(has_number(session, scattered(i), size, i + 1));
@@ -581,7 +581,7 @@ TEST_EACH(full_pool_keeps_its_records_and_accepts_more_after_deletes, UNIT_COUNT
 {
 	size_t size = fills[_i].size;
 	struct rig rig;
-	struct tree_session *session = begin(&rig, words, POOL_SIZE_MIN);
+	struct nb_session *session = begin(&rig, words, POOL_SIZE_MIN);
 	uint64_t count = put_until_full(session, size), gone = count / 4;
 	uint64_t back = gone * fills[_i].back / 4;
 
@@ -603,7 +603,7 @@ TEST_EACH(full_pool_keeps_its_records_and_accepts_more_after_deletes, UNIT_COUNT
 
 /* One session reads repeatedly, the other replaces records for a number of rounds. */
 struct reading {
-	struct tree_session *sessions[2];
+	struct nb_session *sessions[2];
 	uint64_t records, rounds, failed;
 	bool is_over;
 };
@@ -613,7 +613,7 @@ read_and_replace(void *to, unsigned id)
 {
 	enum { SIZE = 8 << 10 };
 	struct reading *reading = to;
-	struct tree_session *session = reading->sessions[id];
+	struct nb_session *session = reading->sessions[id];
 
 	for (uint64_t i = 0; id == 0 && i < reading->rounds; i++)
 		if (put_sized(session, scattered(i % reading->records), SIZE, i + 1) != NB_OK)
@@ -638,7 +638,7 @@ TEST(readers_do_not_keep_replaced_values_for_long)
 {
 	struct rig rig;
 	struct reading reading = {.rounds = 5000};
-	struct tree_session *session = begin(
+	struct nb_session *session = begin(
 		&rig, (struct tree_args){.key_size = 8, .value_size = 8 << 10}, POOL_SIZE_MIN);
 
 	reading.records = put_until_full(session, 8 << 10) - 128;
@@ -657,7 +657,7 @@ TEST(replaced_large_values_do_not_accumulate)
 {
 	enum { ROUNDS = 300, ENOUGH = 12 << 20 };
 	struct rig rig;
-	struct tree_session *session = begin(
+	struct nb_session *session = begin(
 		&rig, (struct tree_args){.key_size = 8, .value_size = HUGE}, 0);
 
 	for (uint64_t i = 0; i < ROUNDS; i++) {
@@ -676,7 +676,7 @@ TEST(replaced_large_values_do_not_accumulate)
 TEST(an_update_that_fails_leaves_the_old_value)
 {
 	struct rig rig;
-	struct tree_session *session = begin(&rig, words, POOL_SIZE_MIN);
+	struct nb_session *session = begin(&rig, words, POOL_SIZE_MIN);
 	uint64_t count = put_until_full(session, 2000);
 
 	for (uint64_t i = 0; i < count; i++) {
@@ -705,7 +705,7 @@ TEST_EACH(pool_keeps_its_settings_if_none_are_given, 3)
 TEST(counters_read_one_by_one_never_wrap_below_zero)
 {
 	struct rig rig;
-	struct tree_session *session = begin(&rig, words, 0);
+	struct nb_session *session = begin(&rig, words, 0);
 
 	session->counts.deletes = 1;
 	ck_assert_uint_eq(stats_of(&rig).records, 0);
@@ -740,7 +740,7 @@ enum { BEYOND_THE_FILE, INTO_A_LEAF, OF_ANY_SIZE };
 TEST_EACH(a_damaged_reference_is_reported_and_not_followed, 3)
 {
 	struct rig rig;
-	struct tree_session *session = begin(&rig,
+	struct nb_session *session = begin(&rig,
 		(struct tree_args){.key_size = 8, .value_size = 100, .inline_bytes = 16}, 0);
 
 	put_number(session, &rig.args, 1);
@@ -762,7 +762,7 @@ TEST_EACH(a_damaged_reference_is_reported_and_not_followed, 3)
 TEST(check_detects_damage)
 {
 	struct rig rig;
-	struct tree_session *session = begin(&rig,
+	struct nb_session *session = begin(&rig,
 		(struct tree_args){
 			.key_size = 8, .value_size = 8, .leaf_slots = 4, .fanout = 4},
 		0);
@@ -771,7 +771,7 @@ TEST(check_detects_damage)
 		put_number(session, &rig.args, scattered(i));
 	rig_end_session(session);
 	rig_check(&rig, 200);
-	struct tree *tree = rig.tree;
+	struct nb_db *tree = rig.tree;
 	uint64_t head = rig.pool->root->head;
 	struct leaf *line = leaf_line(tree, child_at(head));
 	uint64_t *next = leaf_next(tree->base + head), was_next = *next;

@@ -37,14 +37,14 @@ struct op {
 
 static struct {
 	const struct rig_format *format;
-	struct mt_tree *tree;
+	struct nb_db *tree;
 	struct op ops[ALL_OPS];
 } history;
 
 /* --- operations --- */
 
 struct actor {
-	struct mt_session *session;
+	struct nb_session *session;
 	unsigned id;
 	uint64_t random;
 	bool has_own; /* its own record exists; lists add and delete it */
@@ -261,7 +261,7 @@ TEST_EACH(lists_of_many_sessions_are_serializable, FORMATS)
 		history.tree = rig_open(history.format);
 		rig_lets_meet = true;
 		memset(history.ops, 0, sizeof(history.ops));
-		struct mt_session *session = rig_session(history.tree, 0);
+		struct nb_session *session = rig_session(history.tree, 0);
 		for (uint64_t key = 0; key < KEYS; key++)
 			ck_assert_int_eq(mt_put(session, history.format->key(room, key * ROW),
 						 rig_value(value, history.format, &random, 0)),
@@ -284,7 +284,7 @@ TEST_EACH(lists_of_many_sessions_are_serializable, FORMATS)
 enum { SIDES = 2, MEMBERS = 6, VISITS = 500 / LESS };
 
 static struct {
-	struct mt_tree *tree;
+	struct nb_db *tree;
 	unsigned inside[SIDES]; /* atomic */
 	size_t prefix_size;
 } party;
@@ -309,7 +309,7 @@ member_key(uint8_t *room, unsigned side, unsigned id)
 static void
 visit(void *to, unsigned id)
 {
-	struct mt_session *session = rig_session(party.tree, id);
+	struct nb_session *session = rig_session(party.tree, id);
 	unsigned side = id % SIDES;
 	uint8_t other[RIG_KEY_MAX], own[RIG_KEY_MAX], between[RIG_KEY_MAX];
 	struct nb_slice key = member_key(own, side, id);
@@ -359,8 +359,8 @@ TEST_EACH(long_lists_are_atomic_and_release_everything, FORMATS)
 {
 	enum { LONG = 300 };
 	const struct rig_format *format = rig_format(_i);
-	struct mt_tree *tree = rig_open(format);
-	struct mt_session *session = rig_session(tree, 0);
+	struct nb_db *tree = rig_open(format);
+	struct nb_session *session = rig_session(tree, 0);
 	static struct nb_step steps[LONG + 1];
 	static uint8_t keys[LONG][RIG_KEY_MAX];
 	uint64_t word = 7;

@@ -23,8 +23,8 @@ enum {
 };
 
 static const struct rig_format *format;
-static struct mt_tree *tree;
-static struct mt_session *outer, *inner;
+static struct nb_db *tree;
+static struct nb_session *outer, *inner;
 
 static struct {
 	void (*visit)(void); /* called for the inner session when the outer one stops */
@@ -86,7 +86,7 @@ performs(void (*operation)(uint64_t), uint64_t number)
 static uint64_t random_state, marks[KEYS]; /* 0: the record does not exist */
 
 static void
-put_number(struct mt_session *session, uint64_t number)
+put_number(struct nb_session *session, uint64_t number)
 {
 	uint8_t room[RIG_KEY_MAX], value[RIG_VALUE_MAX];
 	uint64_t mark = (number + 1) << 32 | rig_random(&random_state, 1u << 31);
@@ -98,7 +98,7 @@ put_number(struct mt_session *session, uint64_t number)
 }
 
 static void
-del_number(struct mt_session *session, uint64_t number)
+del_number(struct nb_session *session, uint64_t number)
 {
 	uint8_t room[RIG_KEY_MAX];
 	int rc = mt_del(session, format->key(room, number));
@@ -117,7 +117,7 @@ is_of(struct nb_slice value, uint64_t number)
 }
 
 static void
-has_stable(struct mt_session *session, uint64_t number)
+has_stable(struct nb_session *session, uint64_t number)
 {
 	uint8_t room[RIG_KEY_MAX];
 	struct nb_slice value;
@@ -130,7 +130,7 @@ has_stable(struct mt_session *session, uint64_t number)
 
 /* Check that a scan returns every stable record once, and all records in order. */
 static void
-scan_all(struct mt_session *session, bool is_backward)
+scan_all(struct nb_session *session, bool is_backward)
 {
 	struct nb_scan_args args = {
 		.size = sizeof(args), .flags = is_backward ? NB_SCAN_BACKWARD : 0};
@@ -555,7 +555,7 @@ side_key(uint8_t *room, char side, size_t size)
 
 /* Execute a list that adds a record to a side if the other is empty. Returns whether it did. */
 static bool
-comes_in(struct mt_session *session, char side, char other)
+comes_in(struct nb_session *session, char side, char other)
 {
 	uint8_t own[RIG_KEY_MAX], prefix[RIG_KEY_MAX];
 	struct nb_step steps[] = {

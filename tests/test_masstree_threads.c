@@ -18,10 +18,10 @@ enum { LESS = 1 };
 
 enum { FORMATS = 7 + (LEAF_SLOTS_MAX >= 10) };
 
-static struct mt_tree *
+static struct nb_db *
 open_format(int i)
 {
-	struct mt_tree *tree = rig_open(rig_format(i));
+	struct nb_db *tree = rig_open(rig_format(i));
 
 	rig_lets_meet = true;
 	return tree;
@@ -60,7 +60,7 @@ contest_check(void *to, int64_t records)
 TEST_EACH(every_history_of_a_key_is_linearizable, FORMATS)
 {
 	const struct rig_format *format = rig_format(_i);
-	struct mt_tree *tree = open_format(_i);
+	struct nb_db *tree = open_format(_i);
 	struct contest_subject subject = {format->name, contest_open, contest_close,
 		CONTEST_VERB_NAMES, contest_key, format, {0}, contest_check, tree};
 
@@ -74,7 +74,7 @@ TEST_EACH(every_history_of_a_key_is_linearizable, FORMATS)
 enum { ADD_KEYS = 5, ADD_THREADS = 6, ADDITIONS = 1200 / LESS };
 
 struct adding {
-	struct mt_tree *tree;
+	struct nb_db *tree;
 	const struct rig_format *format;
 	uint64_t sums[ADD_KEYS]; /* atomic */
 };
@@ -84,7 +84,7 @@ static void
 add_to_all(void *to, unsigned id)
 {
 	struct adding *adding = to;
-	struct mt_session *session = rig_session(adding->tree, id);
+	struct nb_session *session = rig_session(adding->tree, id);
 	uint64_t random = rig_seed(id);
 	uint8_t room[RIG_KEY_MAX], value[RIG_VALUE_MAX];
 
@@ -93,7 +93,7 @@ add_to_all(void *to, unsigned id)
 		uint64_t operand = rig_random(&random, 1ull << 62);
 		struct nb_slice key = adding->format->key(room, which * 10);
 
-		ck_assert_int_eq(mt_add(session, key, operand), NB_OK);
+		ck_assert_int_eq(mt_merge(session, key, NB_MERGE_ADD_U64, operand), NB_OK);
 		__atomic_add_fetch(&adding->sums[which], operand, __ATOMIC_RELAXED);
 		key = adding->format->key(room, which * 10 + 1 + id);
 		int rc = i % 2 == 0
@@ -114,7 +114,7 @@ TEST_EACH(no_addition_of_many_sessions_is_lost, FORMATS)
 	adding.tree = open_format(_i);
 	rig_run(ADD_THREADS, add_to_all, &adding);
 	rig_check(adding.tree, -1);
-	struct mt_session *session = rig_session(adding.tree, 0);
+	struct nb_session *session = rig_session(adding.tree, 0);
 	for (unsigned which = 0; which < ADD_KEYS; which++) {
 		struct nb_slice key = adding.format->key(room, which * 10);
 		ck_assert_int_eq(mt_get(session, key, &value), NB_OK);
@@ -132,14 +132,14 @@ TEST_EACH(no_addition_of_many_sessions_is_lost, FORMATS)
 enum { SCAN_KEYS = 120, SCANS = 60 / LESS, SCANNERS = 2, SCAN_THREADS = 4 };
 
 struct scanning {
-	struct mt_tree *tree;
+	struct nb_db *tree;
 	const struct rig_format *format;
 	unsigned scanners; /* scanners that are not done; atomic */
 };
 
 /* The mark of a value contains the key's number plus 1, so a foreign or unset value is detected. */
 static void
-put_marked(struct mt_session *session, const struct rig_format *format, uint64_t number,
+put_marked(struct nb_session *session, const struct rig_format *format, uint64_t number,
 	uint64_t *random)
 {
 	uint8_t room[RIG_KEY_MAX], value[RIG_VALUE_MAX];
@@ -161,7 +161,7 @@ is_marked(struct nb_slice value, uint64_t number)
 
 /* Scan from key `from` to the end in either direction, and check the records. */
 static void
-scan_from(struct scanning *scanning, struct mt_session *session, long from, bool is_backward)
+scan_from(struct scanning *scanning, struct nb_session *session, long from, bool is_backward)
 {
 	long step = is_backward ? -1 : 1, expected = from + from % 2 * step;
 	uint8_t room[RIG_KEY_MAX];
@@ -192,7 +192,7 @@ static void
 scan_or_write(void *to, unsigned id)
 {
 	struct scanning *scanning = to;
-	struct mt_session *session = rig_session(scanning->tree, id);
+	struct nb_session *session = rig_session(scanning->tree, id);
 	uint64_t random = rig_seed(id);
 	uint8_t room[RIG_KEY_MAX];
 
@@ -227,7 +227,7 @@ TEST_EACH(scans_return_stable_records_once_and_in_order, FORMATS)
 	scanning.format = rig_format(_i);
 	scanning.tree = open_format(_i);
 	scanning.scanners = SCANNERS;
-	struct mt_session *session = rig_session(scanning.tree, 0);
+	struct nb_session *session = rig_session(scanning.tree, 0);
 	for (uint64_t number = 0; number < SCAN_KEYS; number += 2)
 		put_marked(session, scanning.format, number, &random);
 	mt_session_close(session);
@@ -241,13 +241,13 @@ TEST_EACH(scans_return_stable_records_once_and_in_order, FORMATS)
 enum { WRITERS = 6, WRITES = 2000 / LESS, WRITER_KEYS = 180 };
 
 struct writing {
-	struct mt_tree *tree;
+	struct nb_db *tree;
 	const struct rig_format *format;
 	uint64_t marks[WRITER_KEYS]; /* 0: key is missing; owned by its writer */
 };
 
 static void
-own_is_known(struct writing *writing, struct mt_session *session, uint64_t number)
+own_is_known(struct writing *writing, struct nb_session *session, uint64_t number)
 {
 	uint8_t room[RIG_KEY_MAX];
 	struct nb_slice value;
@@ -267,7 +267,7 @@ static void
 write_own(void *to, unsigned id)
 {
 	struct writing *writing = to;
-	struct mt_session *session = rig_session(writing->tree, id);
+	struct nb_session *session = rig_session(writing->tree, id);
 	uint64_t random = rig_seed(id);
 	uint8_t room[RIG_KEY_MAX], bytes[RIG_VALUE_MAX];
 
@@ -304,7 +304,7 @@ TEST_EACH(writers_of_separate_keys_do_not_interfere, FORMATS)
 	for (uint64_t number = 0; number < WRITER_KEYS; number++)
 		records += writing.marks[number] != 0;
 	rig_check(writing.tree, records);
-	struct mt_session *session = rig_session(writing.tree, 0);
+	struct nb_session *session = rig_session(writing.tree, 0);
 	for (uint64_t number = 0; number < WRITER_KEYS; number++)
 		own_is_known(&writing, session, number);
 	mt_session_close(session);
@@ -321,7 +321,7 @@ enum { HINTED_KEYS = 3000 / LESS, HINTED_THREADS = 4 };
 static void
 put_spread(void *to, unsigned id)
 {
-	struct mt_session *session = rig_session(to, id);
+	struct nb_session *session = rig_session(to, id);
 	struct nb_slice found;
 	uint8_t room[8];
 
@@ -338,7 +338,7 @@ put_spread(void *to, unsigned id)
 
 TEST(hints_are_replaced_while_sessions_use_them)
 {
-	struct mt_tree *of = open_format(0);
+	struct nb_db *of = open_format(0);
 	struct mt_stats stats;
 
 	rig_run(HINTED_THREADS, put_spread, of);
@@ -355,7 +355,7 @@ static void
 insert_in_order(void *to, unsigned id)
 {
 	struct writing *writing = to;
-	struct mt_session *session = rig_session(writing->tree, id);
+	struct nb_session *session = rig_session(writing->tree, id);
 	uint64_t random = rig_seed(id);
 	uint8_t room[RIG_KEY_MAX], value[RIG_VALUE_MAX];
 	struct nb_slice found;
@@ -393,7 +393,7 @@ TEST_EACH(no_ordered_insert_at_one_place_is_lost, FORMATS)
 enum { VISITORS = 3, VISITS = 24 / LESS, HOST_KEYS = 40 };
 
 struct visiting {
-	struct mt_tree *tree;
+	struct nb_db *tree;
 	const struct rig_format *format;
 	unsigned visitors; /* visitors that are not done; atomic */
 };
@@ -401,7 +401,7 @@ struct visiting {
 static void
 visit(struct visiting *visiting, unsigned id, uint64_t *random)
 {
-	struct mt_session *session = rig_session(visiting->tree, id);
+	struct nb_session *session = rig_session(visiting->tree, id);
 	uint8_t room[RIG_KEY_MAX], first[RIG_VALUE_MAX];
 	struct nb_slice value;
 
@@ -437,7 +437,7 @@ visit_or_write(void *to, unsigned id)
 		__atomic_sub_fetch(&visiting->visitors, 1, __ATOMIC_RELAXED);
 		return;
 	}
-	struct mt_session *session = rig_session(visiting->tree, id);
+	struct nb_session *session = rig_session(visiting->tree, id);
 	while (__atomic_load_n(&visiting->visitors, __ATOMIC_RELAXED) > 0) {
 		put_marked(session, visiting->format, rig_random(&random, HOST_KEYS), &random);
 		mt_del(session, visiting->format->key(room, rig_random(&random, HOST_KEYS)));

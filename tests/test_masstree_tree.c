@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static struct mt_tree *tree;
-static struct mt_session *session;
+static struct nb_db *tree;
+static struct nb_session *session;
 
 static void
 begin(void)
@@ -332,7 +332,7 @@ TEST(moving_window_of_keys_leaves_no_nodes)
 /* --- the path of the last write --- */
 
 static void
-put_from(struct mt_session *its, uint64_t first, uint64_t count)
+put_from(struct nb_session *its, uint64_t first, uint64_t count)
 {
 	uint8_t key[8];
 
@@ -357,7 +357,7 @@ TEST(a_write_does_not_begin_at_a_leaf_that_was_freed)
 		uint64_t number = FIRST + GONE / 2 + tried;
 
 		begin();
-		struct mt_session *other = rig_session(tree, 1);
+		struct nb_session *other = rig_session(tree, 1);
 		put_from(other, 1 << 20, 1); /* makes the leaves below it split in the middle */
 		put_from(other, 0, KEYS);
 		put_from(session, number, 1);
@@ -414,12 +414,12 @@ TEST(log_receives_each_change_and_can_refuse_it)
 
 	ck_assert_int_eq(mt_open(&tree, &args), NB_OK);
 	session = rig_session(tree, 0);
-	mt_session_log(session, &logged);
+	session->log = &logged;
 	for (unsigned i = 0; i < UNIT_COUNT(keys); i++) {
 		struct nb_slice key = slice_of(keys[i], strlen(keys[i]));
 		logged.count = 0;
 		ck_assert_int_eq(put(key, 5), NB_OK);
-		ck_assert_int_eq(mt_add(session, key, 2), NB_OK);
+		ck_assert_int_eq(mt_merge(session, key, NB_MERGE_ADD_U64, 2), NB_OK);
 		ck_assert_int_eq(mt_insert(session, key, key), NB_EXISTS);
 		ck_assert_uint_eq(logged.count, 2);
 		ck_assert_uint_eq(logged.values[0], 5);

@@ -97,6 +97,30 @@ static inline const char *NB_PRINTF(1, 2) version_text(const char *fmt, ...)
 		return version_text("%d.%d.%d", major, minor, patch); \
 	}
 
+/** A counter or gauge: a uint64_t member of the structure that an engine collects them in. */
+struct counter {
+	const char *name, *unit;
+	size_t offset;
+	uint32_t kind;
+};
+
+#define COUNTER_ROW(structure, its_kind, its_name, its_unit, member) \
+	{ \
+		.name = its_name, .unit = its_unit, .offset = offsetof(structure, member), \
+		.kind = NB_STAT_##its_kind \
+	}
+
+static inline void
+emit_counters(const struct counter *rows, size_t count, const void *values, nb_stat_emit emit,
+	void *to)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t value;
+		memcpy(&value, (const char *)values + rows[i].offset, sizeof(value));
+		emit(to, rows[i].name, rows[i].unit, rows[i].kind, value);
+	}
+}
+
 /** Reject a scan that needs ordered keys. */
 static inline int
 check_unordered_scan(const struct nb_host *host, const struct nb_scan_args *args)

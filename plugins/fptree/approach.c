@@ -19,7 +19,7 @@ struct step {
 };
 
 static bool
-lock_root(struct tree *tree, const struct step *step)
+lock_root(struct nb_db *tree, const struct step *step)
 {
 	if (!version_lock(&step->node->version, step->version))
 		return false;
@@ -30,7 +30,7 @@ lock_root(struct tree *tree, const struct step *step)
 }
 
 static bool
-lock_step(struct tree *tree, const struct step *step)
+lock_step(struct nb_db *tree, const struct step *step)
 {
 	if (step->parent == NULL)
 		return lock_root(tree, step);
@@ -55,7 +55,7 @@ unlock_step(const struct step *step, bool is_changed)
 
 /* The old root is locked. */
 static void
-set_root(struct tree *tree, struct inner *root)
+set_root(struct nb_db *tree, struct inner *root)
 {
 	__atomic_store_n(&tree->height, root->level + 2, __ATOMIC_RELAXED);
 	__atomic_store_n(&tree->root, root, __ATOMIC_RELEASE);
@@ -69,7 +69,7 @@ child_of_inner(const struct inner *node)
 
 /* The step's node is full and locked, and so is its parent, which is not full. */
 static bool
-split_inner(struct tree *tree, const struct step *step)
+split_inner(struct nb_db *tree, const struct step *step)
 {
 	const struct inner_shape *shape = &tree->shape;
 	struct inner *parent = step->parent;
@@ -100,7 +100,7 @@ free_nodes:
 }
 
 static void
-retire_inner(struct tree_session *session, struct inner *node, uint64_t version)
+retire_inner(struct nb_session *session, struct inner *node, uint64_t version)
 {
 	version_unlock_obsolete(&node->version, version);
 	epoch_retire(session->epoch, RETIRED_INNER, (uint64_t)(uintptr_t)node);
@@ -109,9 +109,9 @@ retire_inner(struct tree_session *session, struct inner *node, uint64_t version)
 
 /* The root's only child is an inner node: make that the root. */
 static void
-drop_root(struct tree_session *session, const struct step *step)
+drop_root(struct nb_session *session, const struct step *step)
 {
-	struct tree *tree = session->tree;
+	struct nb_db *tree = session->tree;
 
 	if (!lock_root(tree, step))
 		return;
@@ -121,7 +121,7 @@ drop_root(struct tree_session *session, const struct step *step)
 
 /* Merge children `i` and `i` + 1 of the locked parent. Both are locked. */
 static bool
-merge_pair(struct tree_session *session, struct inner *parent, unsigned i, struct inner *left,
+merge_pair(struct nb_session *session, struct inner *parent, unsigned i, struct inner *left,
 	struct inner *right, uint64_t right_version)
 {
 	const struct inner_shape *shape = &session->tree->shape;
@@ -141,7 +141,7 @@ merge_pair(struct tree_session *session, struct inner *parent, unsigned i, struc
  * changed, begin again.
  */
 static bool
-merge_inner(struct tree_session *session, const struct step *step, int by)
+merge_inner(struct nb_session *session, const struct step *step, int by)
 {
 	const struct inner_shape *shape = &session->tree->shape;
 	unsigned count = __atomic_load_n(&step->parent->count, __ATOMIC_ACQUIRE);
@@ -179,9 +179,9 @@ merge_inner(struct tree_session *session, const struct step *step, int by)
 
 /* Split the node if it is full. 0: it has room; 1: begin again; NB_FAIL. */
 static int
-prepare_split(struct tree_session *session, const struct step *step)
+prepare_split(struct nb_session *session, const struct step *step)
 {
-	struct tree *tree = session->tree;
+	struct nb_db *tree = session->tree;
 	bool is_done;
 
 	if (racy_load32(&step->node->count) + 1 < tree->shape.fanout)
@@ -197,13 +197,13 @@ prepare_split(struct tree_session *session, const struct step *step)
 }
 
 bool
-tree_is_sparse(const struct tree *tree, unsigned count)
+tree_is_sparse(const struct nb_db *tree, unsigned count)
 {
 	return count + 1 <= tree->shape.fanout / 4;
 }
 
 static int
-prepare_merge(struct tree_session *session, const struct step *step)
+prepare_merge(struct nb_session *session, const struct step *step)
 {
 	unsigned count = racy_load32(&step->node->count);
 
@@ -218,14 +218,14 @@ prepare_merge(struct tree_session *session, const struct step *step)
 	return merge_inner(session, step, 1) || merge_inner(session, step, -1);
 }
 
-typedef int (*prepare_fn)(struct tree_session *session, const struct step *step);
+typedef int (*prepare_fn)(struct nb_session *session, const struct step *step);
 
 /* One attempt. 0: arrived; 1: begin again; NB_FAIL. */
 static int
-approach_once(struct tree_session *session, const struct key *key, prepare_fn prepare,
+approach_once(struct nb_session *session, const struct key *key, prepare_fn prepare,
 	struct approach *approach)
 {
-	const struct tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 	struct step step = {0};
 
 	*approach = (struct approach){.is_first = true, .is_last = true};
@@ -256,7 +256,7 @@ approach_once(struct tree_session *session, const struct key *key, prepare_fn pr
 }
 
 int
-tree_approach(struct tree_session *session, const struct key *key, enum approach_for what,
+tree_approach(struct nb_session *session, const struct key *key, enum approach_for what,
 	struct approach *approach)
 {
 	prepare_fn prepare = what == FOR_SPLIT ? prepare_split : prepare_merge;

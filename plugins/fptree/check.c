@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 struct check {
-	struct tree *tree;
+	struct nb_db *tree;
 	char *what;
 	size_t room;
 	bool is_broken;
@@ -77,7 +77,7 @@ check_record(struct check *check, const struct record *record, uint64_t offset,
 static void
 check_leaf(struct check *check, uint64_t child, const struct key *low, const struct key *high)
 {
-	const struct tree *tree = check->tree;
+	const struct nb_db *tree = check->tree;
 	const struct layout *layout = &tree->layout;
 	const struct leaf *line = leaf_line(tree, child);
 	char *bytes = leaf_bytes(tree, child);
@@ -154,7 +154,7 @@ check_node(struct check *check, const struct inner *node, const struct key *low,
 
 /* Free the objects that only wait for an epoch to end: no session uses them. */
 static void
-release_retired(struct tree *tree)
+release_retired(struct nb_db *tree)
 {
 	bool is_any_open = false;
 	struct epoch_slot *slot;
@@ -173,7 +173,7 @@ release_retired(struct tree *tree)
 }
 
 int64_t
-tree_check(struct tree *tree, char *what, size_t room)
+tree_check(struct nb_db *tree, char *what, size_t room)
 {
 	size_t slots = tree->layout.slots + 1;
 	struct heap_stats heap;

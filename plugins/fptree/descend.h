@@ -60,7 +60,7 @@ child_for(const struct inner_shape *shape, const struct inner *node, const struc
 
 /** Return the root and set *version to its version. */
 static inline struct inner *
-root_of(const struct tree *tree, uint64_t *version)
+root_of(const struct nb_db *tree, uint64_t *version)
 {
 	for (;;) {
 		struct inner *root = __atomic_load_n(&tree->root, __ATOMIC_ACQUIRE);
@@ -73,7 +73,7 @@ root_of(const struct tree *tree, uint64_t *version)
 
 /* descend_once() in nodes with `room` for scaled words. */
 HOT_INLINE bool
-descend_in_room(const struct tree *tree, unsigned room, const struct key *key,
+descend_in_room(const struct nb_db *tree, unsigned room, const struct key *key,
 	struct place *place, bool is_below)
 {
 	const struct inner_shape *shape = &tree->shape;
@@ -108,7 +108,8 @@ descend_in_room(const struct tree *tree, unsigned room, const struct key *key,
 
 /** One attempt. False: it met a writer; begin again. */
 HOT_INLINE bool
-descend_once(const struct tree *tree, const struct key *key, struct place *place, bool is_below)
+descend_once(
+	const struct nb_db *tree, const struct key *key, struct place *place, bool is_below)
 {
 	if (__builtin_expect(tree->shape.room == USUAL_ROOM, 1))
 		return descend_in_room(tree, USUAL_ROOM, key, place, is_below);
@@ -121,7 +122,7 @@ descend_once(const struct tree *tree, const struct key *key, struct place *place
  * epoch.
  */
 HOT_INLINE void
-descend(struct tree_session *session, const struct key *key, struct place *place)
+descend(struct nb_session *session, const struct key *key, struct place *place)
 {
 	while (!descend_once(session->tree, key, place, false))
 		count_one(&session->counts.restarts);

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of the engine `fptree`: its options and its verbs. pool.c manages the pool; the
- * verbs call the functions of tree.h.
- *
- * A session is the tree's own session, cast to the host's type, so a verb costs only one more
- * jump. When a write returns, it has reached the requested durability. Nothing is postponed.
- * So flush has work only at `process`, where no line is flushed.
+ * The table of the engine `fptree`: its options and its verbs. pool.c manages the pool; most
+ * verbs are the functions of tree.h. When a write returns, it has reached the requested
+ * durability. Nothing is postponed. So flush has work only at `process`, where no line is
+ * flushed.
  */
-#include <mininb/engine.h>
-
-#include <libpmemobj.h>
-#include <stdlib.h>
-
-#include "../common/async.h"
-#include "pool.h"
-#include "tree.h"
+#include "../common/plugin.h"
+#include "internal.h"
 
 /*
  * The plugin stores lengths in 32 bits. The limits are its own, because a blob is one
@@ -22,12 +14,6 @@
  */
 #define KEY_SIZE_MAX (1ull << 20)
 #define VALUE_SIZE_MAX (1ull << 30)
-
-struct nb_db {
-	const struct nb_host *host;
-	struct pool *pool;
-	struct tree *tree;
-};
 
 enum { INLINE_MIN = 16 }; /* a record of LEAF_WORDS */
 
@@ -56,7 +42,7 @@ version(void)
 /* --- the database --- */
 
 static int
-open_tree(struct nb_db *db, const struct nb_open_args *args)
+open_tree(struct nb_db **out, struct pool *pool, const struct nb_open_args *args)
 {
 	const struct nb_option_value *value = args->options;
 	struct tree_args to = {.key_size = args->key_size,
@@ -71,7 +57,7 @@ open_tree(struct nb_db *db, const struct nb_open_args *args)
 		to.inline_bytes = (uint32_t)value[INLINE_BYTES].u64;
 	if (value[FANOUT].is_set != 0)
 		to.fanout = (uint32_t)value[FANOUT].u64;
-	return tree_open(&db->tree, db->pool, &to);
+	return tree_open(out, pool, &to);
 }
 
 static int
@@ -83,100 +69,28 @@ db_open(struct nb_db **out, const struct nb_open_args *args)
 
 	if (why != NULL)
 		return host->fail(NB_FAIL, "libpmemobj: %s", why);
-	struct nb_db *db = calloc(1, sizeof(*db));
-	if (db == NULL)
-		return host->fail(NB_FAIL, "out of memory");
-	db->host = host;
-	int rc = pool_open(&db->pool, args, size->is_set != 0 ? size->u64 : 0);
+	struct pool *pool;
+	int rc = pool_open(&pool, args, size->is_set != 0 ? size->u64 : 0);
 	if (rc != NB_OK)
-		goto free_db;
-	rc = open_tree(db, args);
-	if (rc != NB_OK)
-		goto close_pool;
+		return rc;
+	rc = open_tree(out, pool, args);
+	if (rc != NB_OK) {
+		pool_close(pool);
+		return rc;
+	}
 	if (args->cache_bytes != 0)
 		host->log(NB_LOG_WARNING,
 			"fptree: cache is ignored: inner nodes and fingerprints are always in memory");
-	*out = db;
 	return NB_OK;
-
-close_pool:
-	pool_close(db->pool);
-free_db:
-	free(db);
-	return rc;
 }
 
 static int
 db_close(struct nb_db *db)
 {
-	tree_close(db->tree);
-	int rc = pool_close(db->pool);
-	free(db);
-	return rc;
-}
+	struct pool *pool = db->pool;
 
-/* --- sessions --- */
-
-static struct tree_session *
-own(struct nb_session *session)
-{
-	return (struct tree_session *)session;
-}
-
-static int
-session_open(struct nb_session **out, struct nb_db *db, uint32_t id)
-{
-	struct tree_session *session;
-	int rc = tree_session_open(&session, db->tree, id);
-
-	if (rc == NB_OK)
-		*out = (struct nb_session *)session;
-	return rc;
-}
-
-static int
-session_close(struct nb_session *session)
-{
-	return tree_session_close(own(session));
-}
-
-/* --- records --- */
-
-static int
-get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
-{
-	return tree_get(own(session), key, value);
-}
-
-static int
-multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
-	struct nb_slice *values, int32_t *answers)
-{
-	return tree_multi_get(own(session), keys, count, values, answers);
-}
-
-static void
-release(struct nb_session *session)
-{
-	tree_release(own(session));
-}
-
-static int
-put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return tree_put(own(session), key, value);
-}
-
-static int
-insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
-{
-	return tree_insert(own(session), key, value);
-}
-
-static int
-del(struct nb_session *session, struct nb_slice key)
-{
-	return tree_del(own(session), key);
+	tree_close(db);
+	return pool_close(pool);
 }
 
 /*
@@ -187,44 +101,9 @@ static int
 batch(struct nb_session *session, const struct nb_write *writes, size_t count, uint32_t flags)
 {
 	if ((flags & NB_BATCH_ATOMIC) != 0)
-		return tree_host(own(session))
-			->fail(NB_UNSUPPORTED,
-				"a batch is not atomic; give no NB_BATCH_ATOMIC");
-	for (size_t i = 0; i < count; i++) {
-		const struct nb_write *w = &writes[i];
-		int rc = w->is_delete != 0 ? del(session, w->key)
-					   : put(session, w->key, w->value);
-
-		if (rc < 0)
-			return rc;
-	}
-	return NB_OK;
-}
-
-static int
-scan_open(struct nb_session *session, const struct nb_scan_args *args)
-{
-	return tree_scan_open(own(session), args);
-}
-
-static int
-scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
-{
-	return tree_scan_next(own(session), key, value);
-}
-
-static int
-scan_close(struct nb_session *session)
-{
-	return tree_scan_close(own(session));
-}
-
-static int
-merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
-{
-	if (how != NB_MERGE_ADD_U64)
-		return tree_host(own(session))->fail(NB_UNSUPPORTED, "merge can only add");
-	return tree_add(own(session), key, operand);
+		return session->tree->host->fail(
+			NB_UNSUPPORTED, "a batch is not atomic; give no NB_BATCH_ATOMIC");
+	return write_each(session, writes, count, tree_put, tree_del);
 }
 
 /* --- requests in flight --- */
@@ -235,15 +114,14 @@ static int
 submit(struct nb_session *session, const struct nb_request *requests, size_t count,
 	size_t *taken)
 {
-	return async_submit(tree_async(own(session)), requests, count, taken);
+	return async_submit(&session->async, requests, count, taken);
 }
 
 static int
 reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
 	uint64_t timeout_ns)
 {
-	(void)timeout_ns; /* reap never waits */
-	return async_reap(tree_async(own(session)), &engine, session, out, room, count);
+	return async_reap(&session->async, &engine, session, out, room, count);
 }
 
 /* --- the database as a whole --- */
@@ -252,7 +130,6 @@ reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t 
 static int
 flush(struct nb_db *db, uint32_t upto)
 {
-	(void)upto;
 	return pool_sync(db->pool);
 }
 
@@ -264,15 +141,8 @@ checkpoint(struct nb_db *db)
 }
 
 /* The tree's counters, in the order of the table in the README. */
-static const struct {
-	const char *name, *unit;
-	size_t offset;
-	uint32_t kind;
-} counters[] = {
-#define IT(kind, name, unit, field) \
-	{ \
-		name, unit, offsetof(struct tree_stats, field), NB_STAT_##kind \
-	}
+static const struct counter counters[] = {
+#define IT(kind, name, unit, member) COUNTER_ROW(struct tree_stats, kind, name, unit, member)
 	IT(GAUGE, "records", "records", records),
 	IT(GAUGE, "leaves", "leaves", leaves),
 	IT(GAUGE, "inner_nodes", "nodes", inner_nodes),
@@ -302,11 +172,8 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 {
 	struct tree_stats all;
 
-	tree_stats(db->tree, &all);
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-		uint64_t value = *(const uint64_t *)((const char *)&all + counters[i].offset);
-		emit(to, counters[i].name, counters[i].unit, counters[i].kind, value);
-	}
+	tree_stats(db, &all);
+	emit_counters(counters, COUNT_OF(counters), &all, emit, to);
 	uint64_t slots = all.leaves * db->pool->root->layout.leaf_slots;
 	emit(to, "fill", "%", NB_STAT_GAUGE,
 		slots == 0 ? 0 : (all.records * 100 + slots / 2) / slots);
@@ -330,21 +197,21 @@ static const struct nb_engine engine = {
 	.version = version,
 	.open = db_open,
 	.close = db_close,
-	.session_open = session_open,
-	.session_close = session_close,
-	.get = get,
-	.release = release,
-	.put = put,
-	.del = del,
-	.insert = insert,
+	.session_open = tree_session_open,
+	.session_close = tree_session_close,
+	.get = tree_get,
+	.release = tree_release,
+	.put = tree_put,
+	.del = tree_del,
+	.insert = tree_insert,
 	.batch = batch,
-	.multi_get = multi_get,
-	.merge = merge,
+	.multi_get = tree_multi_get,
+	.merge = tree_add,
 	.submit = submit,
 	.reap = reap,
-	.scan_open = scan_open,
-	.scan_next = scan_next,
-	.scan_close = scan_close,
+	.scan_open = tree_scan_open,
+	.scan_next = tree_scan_next,
+	.scan_close = tree_scan_close,
 	.flush = flush,
 	.checkpoint = checkpoint,
 	.stats = stats,

@@ -26,14 +26,14 @@ enum { RETIRED_LEAF, RETIRED_BLOB, RETIRED_INNER, RETIRED_TAIL };
 
 /** The hot verbs, as compiled for one kind of processor. */
 struct tree_verbs {
-	int (*get)(struct tree_session *, struct nb_slice, struct nb_slice *);
+	int (*get)(struct nb_session *, struct nb_slice, struct nb_slice *);
 	/** The last argument has room for each value that is not in a blob. */
-	int (*multi_get)(struct tree_session *, const struct nb_slice *, size_t,
+	int (*multi_get)(struct nb_session *, const struct nb_slice *, size_t,
 		struct nb_slice *, int32_t *, uint8_t *);
-	int (*put)(struct tree_session *, struct nb_slice, struct nb_slice);
-	int (*insert)(struct tree_session *, struct nb_slice, struct nb_slice);
-	int (*add)(struct tree_session *, struct nb_slice, uint64_t);
-	int (*del)(struct tree_session *, struct nb_slice);
+	int (*put)(struct nb_session *, struct nb_slice, struct nb_slice);
+	int (*insert)(struct nb_session *, struct nb_slice, struct nb_slice);
+	int (*add)(struct nb_session *, struct nb_slice, uint64_t);
+	int (*del)(struct nb_session *, struct nb_slice);
 };
 
 extern const struct tree_verbs tree_verbs_plain, tree_verbs_avx512;
@@ -45,7 +45,7 @@ struct tree_counts {
 	uint64_t restarts;
 };
 
-struct tree {
+struct nb_db {
 	/* Read by every operation, written by none. */
 	char *base;          /* of the pool */
 	struct leaf *leaves; /* by number; unused ones take only address space */
@@ -59,8 +59,8 @@ struct tree {
 	size_t leaves_bytes; /* reserved at `leaves` */
 	uint32_t sessions_max, inflight_ops;
 	uint64_t inflight_bytes;
-	struct tree_session **sessions; /* by id; NULL: not open */
-	struct heap_cache *cache;       /* for objects that outlive their session */
+	struct nb_session **sessions; /* by id; NULL: not open */
+	struct heap_cache *cache;     /* for objects that outlive their session */
 	uint64_t recovery_ns, recovered, repaired;
 
 	/* Changes with the height. */
@@ -90,8 +90,8 @@ struct scan {
 	unsigned count, at;
 };
 
-struct tree_session {
-	struct tree *tree;
+struct nb_session {
+	struct nb_db *tree;
 	struct pm pm;
 	struct epoch_slot *epoch;
 	struct heap_cache *cache;
@@ -108,7 +108,7 @@ struct tree_session {
 } __attribute__((aligned(128)));
 
 static inline char *
-leaf_bytes(const struct tree *tree, uint64_t child)
+leaf_bytes(const struct nb_db *tree, uint64_t child)
 {
 	return tree->base + child * PM_LINE;
 }
@@ -119,7 +119,7 @@ leaf_bytes(const struct tree *tree, uint64_t child)
  * either is read, so their cache misses overlap.
  */
 static inline struct leaf *
-leaf_line(const struct tree *tree, uint64_t child)
+leaf_line(const struct nb_db *tree, uint64_t child)
 {
 	__extension__ typedef unsigned __int128 product;
 
@@ -143,11 +143,11 @@ struct place {
 
 /** Report the session's first failed msync(2) through host->fail(). Returns NB_FAIL. */
 int
-tree_write_failed(struct tree_session *session);
+tree_write_failed(struct nb_session *session);
 
 /** Report through host->fail() that memory for `what` ran out. Returns NB_FAIL. */
 int
-tree_no_memory(const struct tree *tree, const char *what);
+tree_no_memory(const struct nb_db *tree, const char *what);
 
 /* --- approach.c: the descent before a split or a merge --- */
 
@@ -165,36 +165,36 @@ enum approach_for { FOR_SPLIT, FOR_MERGE };
  * merges sparse ones. Call it inside an epoch. NB_OK or NB_FAIL.
  */
 int
-tree_approach(struct tree_session *session, const struct key *key, enum approach_for what,
+tree_approach(struct nb_session *session, const struct key *key, enum approach_for what,
 	struct approach *approach);
 
 /** Does an inner node with so few separators need a merge? */
 bool
-tree_is_sparse(const struct tree *tree, unsigned separators);
+tree_is_sparse(const struct nb_db *tree, unsigned separators);
 
 /* --- smo.c: splits and merges of leaves --- */
 
 /** Split the leaf that the key belongs to, if it is still full. Call it inside an epoch. */
 int
-tree_split(struct tree_session *session, const struct key *key);
+tree_split(struct nb_session *session, const struct key *key);
 
 /**
  * Merge the leaf that the key belongs to with a neighbour, if half a leaf can hold the
  * records of both. Call it inside an epoch.
  */
 void
-tree_merge(struct tree_session *session, const struct key *key);
+tree_merge(struct nb_session *session, const struct key *key);
 
 /* --- blobs --- */
 
 /** Write a new blob with key and value: flushed, not fenced. 0: host->fail() was called. */
 uint64_t
-tree_blob_new(struct tree_session *session, const struct key *key, struct nb_slice value);
+tree_blob_new(struct nb_session *session, const struct key *key, struct nb_slice value);
 
 /* --- recover.c --- */
 
 /** Walk the leaves, repair them, and build the structures in memory. */
 int
-tree_recover(struct tree *tree, struct pm *pm);
+tree_recover(struct nb_db *tree, struct pm *pm);
 
 #endif /* FPTREE_INTERNAL_H */

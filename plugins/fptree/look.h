@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef FPTREE_LOOK_H
 #define FPTREE_LOOK_H
-/** The search for a key's record in its leaf, without a lock. verbs.c describes its cost. */
+/** get and multi_get: the search for a key's record in its leaf, without a lock. Part of verbs.c. */
 #include "descend.h"
 
 /*
@@ -10,7 +10,7 @@
  * prefetches, because it has no effect.
  */
 HOT_INLINE uint64_t
-prefetch_leaf(const struct tree *tree, const struct place *place, const struct key *key,
+prefetch_leaf(const struct nb_db *tree, const struct place *place, const struct key *key,
 	bool is_write)
 {
 	const char *bytes = leaf_bytes(tree, place->child);
@@ -39,7 +39,7 @@ prefetch_leaf(const struct tree *tree, const struct place *place, const struct k
 /* --- search --- */
 
 static __attribute__((noinline)) bool
-blob_has_key(const struct tree *tree, uint64_t offset, const void *data, size_t size)
+blob_has_key(const struct nb_db *tree, uint64_t offset, const void *data, size_t size)
 {
 	const struct blob *blob = (const void *)(tree->base + offset);
 
@@ -47,7 +47,7 @@ blob_has_key(const struct tree *tree, uint64_t offset, const void *data, size_t 
 }
 
 HOT_INLINE bool
-word_has_key(const struct tree *tree, uint64_t word, uint64_t plain, const struct key *key)
+word_has_key(const struct nb_db *tree, uint64_t word, uint64_t plain, const struct key *key)
 {
 	if (word == plain)
 		return word != 0;
@@ -56,7 +56,7 @@ word_has_key(const struct tree *tree, uint64_t word, uint64_t plain, const struc
 }
 
 HOT_INLINE bool
-cell_has_key(const struct tree *tree, const char *cell, uint64_t header, const struct key *key)
+cell_has_key(const struct nb_db *tree, const char *cell, uint64_t header, const struct key *key)
 {
 	switch (cell_kind(header)) {
 	case CELL_RECORD:
@@ -74,7 +74,7 @@ cell_has_key(const struct tree *tree, const char *cell, uint64_t header, const s
 }
 
 static void
-lend_blob(const struct tree *tree, uint64_t offset, struct nb_slice *value)
+lend_blob(const struct nb_db *tree, uint64_t offset, struct nb_slice *value)
 {
 	const struct blob *blob = (const void *)(tree->base + offset);
 
@@ -87,10 +87,10 @@ lend_blob(const struct tree *tree, uint64_t offset, struct nb_slice *value)
  * search reads was in a slot when the slot was read, so it stays for this epoch.
  */
 HOT_INLINE int
-look_words(struct tree_session *session, const char *bytes, uint64_t match, uint64_t near,
+look_words(struct nb_session *session, const char *bytes, uint64_t match, uint64_t near,
 	const struct key *key, struct nb_slice *value)
 {
-	const struct tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 	uint64_t plain = word_plain(&tree->layout, key);
 
 	while (match != 0) {
@@ -111,10 +111,10 @@ look_words(struct tree_session *session, const char *bytes, uint64_t match, uint
 }
 
 HOT_INLINE int
-look_cells(struct tree_session *session, const char *bytes, uint64_t match, uint64_t near,
+look_cells(struct nb_session *session, const char *bytes, uint64_t match, uint64_t near,
 	const struct key *key, struct nb_slice *value)
 {
-	const struct tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 
 	while (match != 0) {
 		const uint64_t *slot = slot_at(&tree->layout, bytes, take_slot(&match, near));
@@ -139,10 +139,10 @@ look_cells(struct tree_session *session, const char *bytes, uint64_t match, uint
  * -1: the search met a writer.
  */
 HOT_INLINE int
-look_at(struct tree_session *session, const struct place *place, uint64_t near,
+look_at(struct nb_session *session, const struct place *place, uint64_t near,
 	const struct key *key, struct nb_slice *value)
 {
-	const struct tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 	const struct leaf *leaf = leaf_line(tree, place->child);
 	const char *bytes = leaf_bytes(tree, place->child);
 	uint64_t version = version_read(&leaf->version), match;
@@ -155,6 +155,110 @@ look_at(struct tree_session *session, const struct place *place, uint64_t near,
 		? look_words(session, bytes, match, near, key, value)
 		: look_cells(session, bytes, match, near, key, value);
 	return version_holds(&leaf->version, version) ? found : -1;
+}
+
+/* --- get and multi_get --- */
+
+HOT_INLINE int
+get_once(struct nb_session *session, struct nb_slice slice, struct nb_slice *value)
+{
+	struct key key = key_of(slice.data, slice.size);
+	struct place place;
+	uint64_t near;
+
+	if (!descend_once(session->tree, &key, &place, false))
+		return -1;
+	near = prefetch_leaf(session->tree, &place, &key, false);
+	return look_at(session, &place, near, &key, value);
+}
+
+static __attribute__((noinline)) int
+get_again(struct nb_session *session, struct nb_slice slice, struct nb_slice *value)
+{
+	int found;
+
+	do {
+		count_one(&session->counts.restarts);
+		found = get_once(session, slice, value);
+	} while (found < 0);
+	return found;
+}
+
+static int
+get(struct nb_session *session, struct nb_slice slice, struct nb_slice *value)
+{
+	int found;
+
+	epoch_enter(session->epoch);
+	found = get_once(session, slice, value);
+	if (__builtin_expect(found < 0, 0))
+		found = get_again(session, slice, value);
+	if (found != 0)
+		return NB_OK;
+	epoch_exit(session->epoch);
+	return NB_NOT_FOUND;
+}
+
+/*
+ * Get one of several values. A value that is not in a blob is copied to *inlined, because the
+ * session has room for only one. Returns 1, 0 or -1, like look_at().
+ */
+static inline int
+get_at(struct nb_session *session, const struct place *place, uint64_t near,
+	const struct key *key, struct nb_slice *value, uint8_t *inlined)
+{
+	int found = look_at(session, place, near, key, value);
+
+	if (found > 0 &&
+		(value->data == &session->value_word || value->data == session->value)) {
+		memcpy(inlined, value->data, value->size);
+		value->data = inlined;
+	}
+	return found;
+}
+
+/*
+ * Get the values in groups. For each key of a group, descend and prefetch its lines; then do
+ * the lookups. So the cache misses of a group, which take most of a lookup's time, overlap.
+ */
+static int
+multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
+	struct nb_slice *values, int32_t *answers, uint8_t *inlined)
+{
+	enum { GROUP = 16 };
+	const struct nb_db *tree = session->tree;
+	size_t room = tree->layout.format == LEAF_WORDS ? sizeof(uint64_t)
+							: tree->layout.inline_room;
+	bool is_lent = false;
+
+	epoch_enter(session->epoch);
+	for (size_t at = 0; at < count; at += GROUP) {
+		size_t group = count - at < GROUP ? count - at : GROUP;
+		struct place places[GROUP];
+		struct key wanted[GROUP];
+		uint64_t near[GROUP];
+
+		for (size_t i = 0; i < group; i++) {
+			wanted[i] = key_of(keys[at + i].data, keys[at + i].size);
+			descend(session, &wanted[i], &places[i]);
+			near[i] = prefetch_leaf(tree, &places[i], &wanted[i], false);
+		}
+		for (size_t i = 0; i < group; i++) {
+			uint8_t *to = inlined + (at + i) * room;
+			int found;
+
+			while ((found = get_at(session, &places[i], near[i], &wanted[i],
+					&values[at + i], to)) < 0) {
+				count_one(&session->counts.restarts);
+				descend(session, &wanted[i], &places[i]);
+			}
+			answers[at + i] = found != 0 ? NB_OK : NB_NOT_FOUND;
+			is_lent = is_lent || found != 0;
+		}
+	}
+	if (!is_lent)
+		epoch_exit(session->epoch);
+	return NB_OK;
 }
 
 #endif /* FPTREE_LOOK_H */

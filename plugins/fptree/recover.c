@@ -38,7 +38,7 @@ struct bound {
 };
 
 struct recovery {
-	struct tree *tree;
+	struct nb_db *tree;
 	struct pm *pm;
 	struct summary *leaves;
 	size_t count, room;
@@ -50,7 +50,7 @@ struct recovery {
 static int
 damaged(const struct recovery *recovery, const char *what, uint64_t offset)
 {
-	const struct tree *tree = recovery->tree;
+	const struct nb_db *tree = recovery->tree;
 
 	return tree->host->fail(NB_FAIL, "the pool is damaged: %s at offset %llu", what,
 		(unsigned long long)offset);
@@ -76,7 +76,7 @@ add_leaf(struct recovery *recovery, uint64_t offset)
 static int
 walk_chain(struct recovery *recovery)
 {
-	struct tree *tree = recovery->tree;
+	struct nb_db *tree = recovery->tree;
 	uint64_t offset = tree->pool->root->head;
 
 	while (offset != 0) {
@@ -192,7 +192,7 @@ mark_blob(struct recovery *recovery, const struct record *record)
  * enough for the blob's sizes.
  */
 static bool
-is_blob_sound(const struct tree *tree, const uint64_t *slot)
+is_blob_sound(const struct nb_db *tree, const uint64_t *slot)
 {
 	uint64_t offset = tree->layout.format == LEAF_WORDS
 		? (word_is_blob(*slot) ? blob_of_word(*slot) : 0)
@@ -228,7 +228,7 @@ is_below_bound(const struct bound *bound, const struct record *record)
 static int
 look_at_records(struct recovery *recovery, struct summary *leaf, struct leaf *line, char *bytes)
 {
-	const struct tree *tree = recovery->tree;
+	const struct nb_db *tree = recovery->tree;
 	const struct layout *layout = &tree->layout;
 	const struct record *least = NULL;
 	unsigned count = 0;
@@ -280,7 +280,7 @@ static void
 read_least(const struct recovery *recovery, const struct summary *leaf, struct record *record,
 	uint8_t *room)
 {
-	const struct tree *tree = recovery->tree;
+	const struct nb_db *tree = recovery->tree;
 	const char *bytes = tree->base + leaf->offset;
 	struct record *other = &recovery->records[tree->layout.slots];
 	uint8_t *other_room = recovery->linear +
@@ -316,7 +316,7 @@ set_bound(struct recovery *recovery, const struct summary *leaf)
 static void
 prefetch_ahead(const struct recovery *recovery, size_t i)
 {
-	const struct tree *tree = recovery->tree;
+	const struct nb_db *tree = recovery->tree;
 	const char *bytes;
 
 	if (i < 2 || tree->layout.format != LEAF_WORDS)
@@ -329,7 +329,7 @@ prefetch_ahead(const struct recovery *recovery, size_t i)
 static int
 look_at_leaf(struct recovery *recovery, struct summary *leaf, struct leaf *line)
 {
-	struct tree *tree = recovery->tree;
+	struct nb_db *tree = recovery->tree;
 	char *bytes = tree->base + leaf->offset;
 
 	if (tree->layout.format == LEAF_WORDS && look_at_words(recovery, leaf, line, bytes))
@@ -344,7 +344,7 @@ look_at_leaf(struct recovery *recovery, struct summary *leaf, struct leaf *line)
 static int
 look_at_chain(struct recovery *recovery)
 {
-	struct tree *tree = recovery->tree;
+	struct nb_db *tree = recovery->tree;
 	uint64_t next = 0;
 
 	for (size_t i = recovery->count; i-- > 0;) {
@@ -446,7 +446,7 @@ children_of_next(size_t left, size_t nodes)
  * above.
  */
 static bool
-build_level(struct tree *tree, const struct level *below, uint32_t height, struct level *above)
+build_level(struct nb_db *tree, const struct level *below, uint32_t height, struct level *above)
 {
 	size_t most = tree->shape.fanout - tree->shape.fanout / 8;
 	size_t nodes = (below->count + most - 1) / most, at = 0;
@@ -482,7 +482,7 @@ build_level(struct tree *tree, const struct level *below, uint32_t height, struc
 static int
 build_inner(struct recovery *recovery)
 {
-	struct tree *tree = recovery->tree;
+	struct nb_db *tree = recovery->tree;
 	struct level below = {0}, above = {0};
 	int answer = NB_OK;
 
@@ -507,7 +507,7 @@ build_inner(struct recovery *recovery)
 static int
 recover(struct recovery *recovery)
 {
-	struct tree *tree = recovery->tree;
+	struct nb_db *tree = recovery->tree;
 	struct heap_cache *cache;
 	int answer = walk_chain(recovery);
 
@@ -525,7 +525,7 @@ recover(struct recovery *recovery)
 }
 
 int
-tree_recover(struct tree *tree, struct pm *pm)
+tree_recover(struct nb_db *tree, struct pm *pm)
 {
 	size_t slots = tree->layout.slots + 1;
 	struct recovery recovery = {

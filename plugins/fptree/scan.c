@@ -27,10 +27,10 @@ struct fences {
 
 /* One attempt to descend to the next leaf of the scan. False: begin again. */
 static bool
-approach_once(struct tree_session *session, const struct key *key, struct place *place,
+approach_once(struct nb_session *session, const struct key *key, struct place *place,
 	struct fences *fences)
 {
-	const struct tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 	const struct scan *scan = &session->scan;
 	uint64_t version;
 	struct inner *node = root_of(tree, &version);
@@ -76,9 +76,9 @@ approach_once(struct tree_session *session, const struct key *key, struct place 
 
 /* Copy the leaf. Returns its used slots; if *is_copied is false, begin again. */
 static uint64_t
-copy_leaf(struct tree_session *session, const struct place *place, bool *is_copied)
+copy_leaf(struct nb_session *session, const struct place *place, bool *is_copied)
 {
-	const struct tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 	const struct leaf *leaf = leaf_line(tree, place->child);
 	uint64_t version = version_read(&leaf->version), used;
 
@@ -142,9 +142,9 @@ is_wanted(const struct scan *scan, const struct key *key, const struct record *r
 
 /* Sort the wanted records of the copy in the order of the scan. */
 static void
-sort_records(struct tree_session *session, const struct key *key, uint64_t used)
+sort_records(struct nb_session *session, const struct key *key, uint64_t used)
 {
-	const struct tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 	struct scan *scan = &session->scan;
 
 	scan->count = scan->at = 0;
@@ -170,7 +170,7 @@ sort_records(struct tree_session *session, const struct key *key, uint64_t used)
 
 /* Load the next leaf, inside an epoch that begins here. NB_OK or NB_FAIL. */
 static int
-load_leaf(struct tree_session *session)
+load_leaf(struct nb_session *session)
 {
 	struct scan *scan = &session->scan;
 	struct key bound = {0};
@@ -208,7 +208,7 @@ load_leaf(struct tree_session *session)
 /* --- the verbs --- */
 
 int
-tree_scan_open(struct tree_session *session, const struct nb_scan_args *args)
+tree_scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	struct scan *scan = &session->scan;
 
@@ -224,7 +224,7 @@ tree_scan_open(struct tree_session *session, const struct nb_scan_args *args)
 }
 
 int
-tree_scan_next(struct tree_session *session, struct nb_slice *key, struct nb_slice *value)
+tree_scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
 	struct scan *scan = &session->scan;
 	const struct record *record;
@@ -245,7 +245,7 @@ tree_scan_next(struct tree_session *session, struct nb_slice *key, struct nb_sli
 }
 
 int
-tree_scan_close(struct tree_session *session)
+tree_scan_close(struct nb_session *session)
 {
 	epoch_exit(session->epoch);
 	session->scan.is_open = false;

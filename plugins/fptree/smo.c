@@ -107,9 +107,9 @@ share_words(const struct layout *layout, const char *bytes, const struct key *ke
 
 /* Read the records of `slots` into session->records[at...]. Returns their number. */
 static unsigned
-read_records(struct tree_session *session, const char *bytes, uint64_t slots, unsigned at)
+read_records(struct nb_session *session, const char *bytes, uint64_t slots, unsigned at)
 {
-	const struct tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 	unsigned end = at;
 
 	for (; slots != 0; slots &= slots - 1, end++)
@@ -120,7 +120,7 @@ read_records(struct tree_session *session, const char *bytes, uint64_t slots, un
 }
 
 static bool
-share_records(struct tree_session *session, const char *bytes, const struct key *key,
+share_records(struct nb_session *session, const char *bytes, const struct key *key,
 	const struct approach *approach, struct share *share)
 {
 	const struct record *records = session->records;
@@ -160,7 +160,7 @@ slot_used(const struct layout *layout, const uint64_t *slot)
 
 /* The hash of the key in a slot of LEAF_WORDS. */
 static uint64_t
-hash_in_slot(const struct tree *tree, const char *bytes, unsigned slot)
+hash_in_slot(const struct nb_db *tree, const char *bytes, unsigned slot)
 {
 	struct record record;
 
@@ -179,7 +179,7 @@ struct homes {
  * their home lines, then for the others. A record of LEAF_CELLS keeps its slot number.
  */
 static void
-find_homes(const struct tree *tree, const char *from, uint64_t moved, struct homes *homes)
+find_homes(const struct nb_db *tree, const char *from, uint64_t moved, struct homes *homes)
 {
 	const struct layout *layout = &tree->layout;
 	uint64_t hashes[TREE_LEAF_SLOTS_MAX + 1], away = 0;
@@ -213,7 +213,7 @@ find_homes(const struct tree *tree, const char *from, uint64_t moved, struct hom
 
 /* Write and flush all used bytes of the new leaf's half in the pool. */
 static void
-write_new_leaf(struct tree_session *session, const char *from, char *to, uint64_t moved,
+write_new_leaf(struct nb_session *session, const char *from, char *to, uint64_t moved,
 	const struct homes *homes)
 {
 	const struct layout *layout = &session->tree->layout;
@@ -238,7 +238,7 @@ write_new_leaf(struct tree_session *session, const char *from, char *to, uint64_
 
 /* Empty the given slots of `bytes` and flush them. */
 static void
-clear_slots(struct tree_session *session, char *bytes, uint64_t slots)
+clear_slots(struct nb_session *session, char *bytes, uint64_t slots)
 {
 	const struct layout *layout = &session->tree->layout;
 	uintptr_t flushed = 0, line;
@@ -285,9 +285,9 @@ move_fingerprints(struct leaf *from, struct leaf *to, const struct layout *layou
 
 /* Split the leaf. Parent and leaf are locked, and the leaf is full. */
 static int
-split_leaf(struct tree_session *session, const struct key *key, const struct approach *approach)
+split_leaf(struct nb_session *session, const struct key *key, const struct approach *approach)
 {
-	struct tree *tree = session->tree;
+	struct nb_db *tree = session->tree;
 	const struct layout *layout = &tree->layout;
 	const struct place *place = &approach->place;
 	char *bytes = leaf_bytes(tree, place->child);
@@ -328,9 +328,9 @@ split_leaf(struct tree_session *session, const struct key *key, const struct app
 }
 
 int
-tree_split(struct tree_session *session, const struct key *key)
+tree_split(struct nb_session *session, const struct key *key)
 {
-	const struct tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 	unsigned spins = 0;
 
 	for (;; pause_a_little(&spins)) {
@@ -359,7 +359,7 @@ tree_split(struct tree_session *session, const struct key *key)
 /* --- the merge of two leaves --- */
 
 static void
-retire_tail(struct tree_session *session, const struct tail *tail)
+retire_tail(struct nb_session *session, const struct tail *tail)
 {
 	if (tail != NULL)
 		epoch_retire(session->epoch, RETIRED_TAIL, (uint64_t)(uintptr_t)tail);
@@ -395,8 +395,8 @@ lock_pair(struct pair *pair)
 
 /* Write `record` into a slot of either format, and flush it. */
 static void
-write_slot(struct tree_session *session, uint64_t *slot, const struct record *record,
-	uint64_t word)
+write_slot(
+	struct nb_session *session, uint64_t *slot, const struct record *record, uint64_t word)
 {
 	struct pm *pm = &session->pm;
 
@@ -417,7 +417,7 @@ write_slot(struct tree_session *session, uint64_t *slot, const struct record *re
 
 /* Copy all records of `from` into empty slots of `to`, and flush them. Both leaves are locked. */
 static void
-copy_records(struct tree_session *session, const struct pair *pair, const char *from, char *to)
+copy_records(struct nb_session *session, const struct pair *pair, const char *from, char *to)
 {
 	const struct layout *layout = &session->tree->layout;
 	uint64_t empty = fingerprint_match(pair->left, 0) & layout->usable;
@@ -439,9 +439,9 @@ copy_records(struct tree_session *session, const struct pair *pair, const char *
 /* Merge children i and i + 1 of the locked parent, both locked, into child i. */
 static void
 merge_pair_of_leaves(
-	struct tree_session *session, struct inner *parent, unsigned i, const struct pair *pair)
+	struct nb_session *session, struct inner *parent, unsigned i, const struct pair *pair)
 {
-	struct tree *tree = session->tree;
+	struct nb_db *tree = session->tree;
 	char *left = leaf_bytes(tree, inner_child(&tree->shape, parent, i));
 	char *right = leaf_bytes(tree, inner_child(&tree->shape, parent, i + 1));
 
@@ -461,9 +461,9 @@ merge_pair_of_leaves(
  * done, see *is_merged; 1: another thread has locked one of them, begin again.
  */
 static int
-try_merge(struct tree_session *session, struct inner *parent, unsigned i, bool *is_merged)
+try_merge(struct nb_session *session, struct inner *parent, unsigned i, bool *is_merged)
 {
-	const struct tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 	struct pair pair = {
 		.left = leaf_line(tree, inner_child(&tree->shape, parent, i)),
 		.right = leaf_line(tree, inner_child(&tree->shape, parent, i + 1)),
@@ -490,7 +490,7 @@ try_merge(struct tree_session *session, struct inner *parent, unsigned i, bool *
  * node with one empty leaf could stay, because no later delete may come here.
  */
 void
-tree_merge(struct tree_session *session, const struct key *key)
+tree_merge(struct nb_session *session, const struct key *key)
 {
 	unsigned spins = 0;
 	int answer;

@@ -17,13 +17,13 @@ enum {
 };
 
 int
-tree_no_memory(const struct tree *tree, const char *what)
+tree_no_memory(const struct nb_db *tree, const char *what)
 {
 	return tree->host->fail(NB_FAIL, "out of memory for %s", what);
 }
 
 int
-tree_write_failed(struct tree_session *session)
+tree_write_failed(struct nb_session *session)
 {
 	const struct nb_host *host = session->tree->host;
 	int error = session->pm.error;
@@ -34,7 +34,7 @@ tree_write_failed(struct tree_session *session)
 }
 
 uint64_t
-tree_blob_new(struct tree_session *session, const struct key *key, struct nb_slice value)
+tree_blob_new(struct nb_session *session, const struct key *key, struct nb_slice value)
 {
 	struct blob header = {.key_size = (uint32_t)key->size, .value_size = value.size};
 	size_t size = sizeof(header) + key->size + value.size;
@@ -134,7 +134,7 @@ is_other_inline(const struct pool_root *root, const struct tree_args *args)
 
 /* Does the layout of an old pool agree with the arguments? */
 static int
-check_layout(const struct tree *tree, const struct tree_args *args)
+check_layout(const struct nb_db *tree, const struct tree_args *args)
 {
 	const struct pool_root *root = tree->pool->root;
 	const struct nb_host *host = tree->host;
@@ -196,14 +196,14 @@ best_verbs(void)
 }
 
 static int
-sync_failed(const struct tree *tree, const struct pm *pm)
+sync_failed(const struct nb_db *tree, const struct pm *pm)
 {
 	return tree->host->fail(NB_FAIL, "msync of the pool failed: %s", strerror(pm->error));
 }
 
 /* Write an empty leaf and the root that points to it, then commit the pool. */
 static int
-begin_tree(struct tree *tree, struct pm *pm)
+begin_tree(struct nb_db *tree, struct pm *pm)
 {
 	struct pool_root *root = tree->pool->root;
 	uint64_t offset = heap_leaf_new(tree->cache), zero = 0;
@@ -222,7 +222,7 @@ begin_tree(struct tree *tree, struct pm *pm)
 
 /* Reserve address space for the line of every leaf that the pool could ever contain. */
 static int
-reserve_lines(struct tree *tree)
+reserve_lines(struct nb_db *tree)
 {
 	uint64_t leaves = tree->pool->reserved_bytes / tree->layout.leaf_bytes + 1;
 
@@ -238,7 +238,7 @@ reserve_lines(struct tree *tree)
 }
 
 static void
-free_inner(const struct tree *tree, struct inner *node)
+free_inner(const struct nb_db *tree, struct inner *node)
 {
 	if (node == NULL)
 		return;
@@ -250,7 +250,7 @@ free_inner(const struct tree *tree, struct inner *node)
 }
 
 static int
-fill_pool(struct tree *tree, struct pm *pm, bool is_new)
+fill_pool(struct nb_db *tree, struct pm *pm, bool is_new)
 {
 	struct heap *heap = tree->heap;
 	uint64_t begin = now_ns();
@@ -279,16 +279,16 @@ fill_pool(struct tree *tree, struct pm *pm, bool is_new)
 }
 
 int
-tree_open(struct tree **out, struct pool *pool, const struct tree_args *args)
+tree_open(struct nb_db **out, struct pool *pool, const struct tree_args *args)
 {
 	struct pm pm = {.flush = pool->flush};
-	struct tree *tree = aligned_alloc(128, sizeof(*tree));
+	struct nb_db *tree = aligned_alloc(128, sizeof(*tree));
 	bool is_new = pool->is_new;
 	int answer = NB_FAIL;
 
 	if (tree == NULL)
 		return pool->host->fail(NB_FAIL, "out of memory for the tree");
-	*tree = (struct tree){
+	*tree = (struct nb_db){
 		.base = pool->base,
 		.host = pool->host,
 		.pool = pool,
@@ -315,7 +315,7 @@ tree_open(struct tree **out, struct pool *pool, const struct tree_args *args)
 	if (answer != NB_OK)
 		goto free_tree;
 	answer = NB_FAIL;
-	tree->sessions = calloc(args->sessions + 1, sizeof(struct tree_session *));
+	tree->sessions = calloc(args->sessions + 1, sizeof(struct nb_session *));
 	tree->epochs = epochs_new(args->sessions, release_retired);
 	if (tree->sessions == NULL || tree->epochs == NULL ||
 		!inner_store_open(&tree->inners, &tree->shape)) {
@@ -354,7 +354,7 @@ free_tree:
 }
 
 void
-tree_close(struct tree *tree)
+tree_close(struct nb_db *tree)
 {
 	epochs_delete(tree->epochs);
 	heap_cache_delete(tree->cache);
@@ -369,7 +369,7 @@ tree_close(struct tree *tree)
 /* --- sessions --- */
 
 static void
-lock_tree(struct tree *tree)
+lock_tree(struct nb_db *tree)
 {
 	unsigned spins = 0;
 
@@ -378,13 +378,13 @@ lock_tree(struct tree *tree)
 }
 
 static void
-unlock_tree(struct tree *tree)
+unlock_tree(struct nb_db *tree)
 {
 	__atomic_store_n(&tree->lock, 0, __ATOMIC_RELEASE);
 }
 
 static bool
-session_rooms(struct tree_session *session)
+session_rooms(struct nb_session *session)
 {
 	const struct layout *layout = &session->tree->layout;
 	size_t slots = layout->slots + 1, linear = slots * layout->inline_room + 1;
@@ -405,7 +405,7 @@ session_rooms(struct tree_session *session)
 }
 
 static void
-free_session(struct tree_session *session)
+free_session(struct nb_session *session)
 {
 	struct scan *scan = &session->scan;
 
@@ -423,13 +423,13 @@ free_session(struct tree_session *session)
 }
 
 int
-tree_session_open(struct tree_session **out, struct tree *tree, uint32_t id)
+tree_session_open(struct nb_session **out, struct nb_db *tree, uint32_t id)
 {
-	struct tree_session *session = aligned_alloc(128, sizeof(*session));
+	struct nb_session *session = aligned_alloc(128, sizeof(*session));
 
 	if (session == NULL)
 		return tree_no_memory(tree, "a session");
-	*session = (struct tree_session){.tree = tree, .id = id};
+	*session = (struct nb_session){.tree = tree, .id = id};
 	session->pm.flush = tree->pool->flush;
 	session->cache = heap_cache_new(tree->heap);
 	if (session->cache == NULL || !session_rooms(session))
@@ -462,9 +462,9 @@ add_counts(struct tree_counts *sum, const struct tree_counts *counts)
 }
 
 int
-tree_session_close(struct tree_session *session)
+tree_session_close(struct nb_session *session)
 {
-	struct tree *tree = session->tree;
+	struct nb_db *tree = session->tree;
 	int answer = session->pm.error != 0 ? tree_write_failed(session) : NB_OK;
 
 	epoch_exit(session->epoch); /* ends a loan that was not released */
@@ -480,31 +480,19 @@ tree_session_close(struct tree_session *session)
 	return answer;
 }
 
-struct async *
-tree_async(struct tree_session *session)
-{
-	return &session->async;
-}
-
-const struct nb_host *
-tree_host(const struct tree_session *session)
-{
-	return session->tree->host;
-}
-
 /* --- verbs --- */
 
 int
-tree_get(struct tree_session *session, struct nb_slice key, struct nb_slice *value)
+tree_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	return session->tree->verbs->get(session, key, value);
 }
 
 int
-tree_multi_get(struct tree_session *session, const struct nb_slice *keys, size_t count,
+tree_multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers)
 {
-	const struct tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 	size_t room = tree->layout.inline_room + sizeof(uint64_t); /* enough for both formats */
 
 	if (count > session->values_room) {
@@ -521,31 +509,33 @@ tree_multi_get(struct tree_session *session, const struct nb_slice *keys, size_t
 }
 
 void
-tree_release(struct tree_session *session)
+tree_release(struct nb_session *session)
 {
 	epoch_exit(session->epoch);
 }
 
 int
-tree_put(struct tree_session *session, struct nb_slice key, struct nb_slice value)
+tree_put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	return session->tree->verbs->put(session, key, value);
 }
 
 int
-tree_insert(struct tree_session *session, struct nb_slice key, struct nb_slice value)
+tree_insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	return session->tree->verbs->insert(session, key, value);
 }
 
 int
-tree_add(struct tree_session *session, struct nb_slice key, uint64_t operand)
+tree_add(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
 {
+	if (how != NB_MERGE_ADD_U64)
+		return session->tree->host->fail(NB_UNSUPPORTED, "merge can only add");
 	return session->tree->verbs->add(session, key, operand);
 }
 
 int
-tree_del(struct tree_session *session, struct nb_slice key)
+tree_del(struct nb_session *session, struct nb_slice key)
 {
 	return session->tree->verbs->del(session, key);
 }
@@ -554,7 +544,7 @@ tree_del(struct tree_session *session, struct nb_slice key)
 
 /* A delete may already be counted, but another session's insert before it not yet. */
 static uint64_t
-records_of(const struct tree *tree, const struct tree_counts *counts)
+records_of(const struct nb_db *tree, const struct tree_counts *counts)
 {
 	uint64_t made = tree->recovered + counts->inserts;
 
@@ -562,7 +552,7 @@ records_of(const struct tree *tree, const struct tree_counts *counts)
 }
 
 void
-tree_stats(struct tree *tree, struct tree_stats *stats)
+tree_stats(struct nb_db *tree, struct tree_stats *stats)
 {
 	struct tree_counts counts = {0};
 	struct heap_stats heap;
@@ -580,7 +570,7 @@ tree_stats(struct tree *tree, struct tree_stats *stats)
 	stats->lines = tree->closed_lines;
 	stats->fences = tree->closed_fences;
 	for (uint32_t i = 0; i < tree->sessions_max; i++) {
-		const struct tree_session *session = tree->sessions[i];
+		const struct nb_session *session = tree->sessions[i];
 
 		if (session == NULL)
 			continue;

@@ -19,10 +19,6 @@
 
 #include "pool.h"
 
-struct async;
-struct tree;
-struct tree_session;
-
 /** How a leaf keeps its records. */
 enum leaf_format {
 	LEAF_WORDS =
@@ -50,62 +46,54 @@ struct tree_args {
 };
 
 /**
- * Open the tree in the pool: recover it, or begin an empty one if pool->is_new. The caller
+ * The database is the tree. Open the tree in the pool: recover it, or begin an empty one if pool->is_new. The caller
  * still owns the pool. NB_UNSUPPORTED: the pool has another layout than the requested one.
  */
 int
-tree_open(struct tree **out, struct pool *pool, const struct tree_args *args);
+tree_open(struct nb_db **out, struct pool *pool, const struct tree_args *args);
 
 /** Free the memory. All data is already in the pool. */
 void
-tree_close(struct tree *tree);
+tree_close(struct nb_db *tree);
 
 /** `id`: less than args->sessions, and not in use. */
 int
-tree_session_open(struct tree_session **out, struct tree *tree, uint32_t id);
+tree_session_open(struct nb_session **out, struct nb_db *tree, uint32_t id);
 int
-tree_session_close(struct tree_session *session);
-
-/** The requests of the session that are in flight. */
-struct async *
-tree_async(struct tree_session *session);
-
-/** The host of the session's pool. */
-const struct nb_host *
-tree_host(const struct tree_session *session);
+tree_session_close(struct nb_session *session);
 
 /**
  * Lend the value until tree_release(). Until then, the session holds up the reuse of freed
  * memory.
  */
 int
-tree_get(struct tree_session *session, struct nb_slice key, struct nb_slice *value);
+tree_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value);
 void
-tree_release(struct tree_session *session);
+tree_release(struct nb_session *session);
 
 /** Get several values, with overlapping cache misses. They are lent until tree_release(). */
 int
-tree_multi_get(struct tree_session *session, const struct nb_slice *keys, size_t count,
+tree_multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers);
 
 /** When these return, the write is durable to the level of pool->flush. */
 int
-tree_put(struct tree_session *session, struct nb_slice key, struct nb_slice value);
+tree_put(struct nb_session *session, struct nb_slice key, struct nb_slice value);
 int
-tree_insert(struct tree_session *session, struct nb_slice key, struct nb_slice value);
+tree_insert(struct nb_session *session, struct nb_slice key, struct nb_slice value);
 /** Add to a number, a value of 8 bytes. A missing key counts as 0. */
 int
-tree_add(struct tree_session *session, struct nb_slice key, uint64_t operand);
+tree_add(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand);
 int
-tree_del(struct tree_session *session, struct nb_slice key);
+tree_del(struct nb_session *session, struct nb_slice key);
 
 /** Scan as in mininb/engine.h. A scan sees each leaf as it was at one moment. */
 int
-tree_scan_open(struct tree_session *session, const struct nb_scan_args *args);
+tree_scan_open(struct nb_session *session, const struct nb_scan_args *args);
 int
-tree_scan_next(struct tree_session *session, struct nb_slice *key, struct nb_slice *value);
+tree_scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value);
 int
-tree_scan_close(struct tree_session *session);
+tree_scan_close(struct nb_session *session);
 
 /** Counters of all sessions since open, and of the recovery. Any thread. */
 struct tree_stats {
@@ -123,7 +111,7 @@ struct tree_stats {
 };
 
 void
-tree_stats(struct tree *tree, struct tree_stats *stats);
+tree_stats(struct nb_db *tree, struct tree_stats *stats);
 
 /**
  * For tests, while no session is in a call. Walks the leaves, as a recovery would, and the
@@ -132,6 +120,6 @@ tree_stats(struct tree *tree, struct tree_stats *stats);
  * the fault in `what`.
  */
 int64_t
-tree_check(struct tree *tree, char *what, size_t room);
+tree_check(struct nb_db *tree, char *what, size_t room);
 
 #endif /* FPTREE_TREE_H */

@@ -40,110 +40,6 @@
 #define VERBS tree_verbs_plain
 #endif
 
-HOT_INLINE int
-get_once(struct tree_session *session, struct nb_slice slice, struct nb_slice *value)
-{
-	struct key key = key_of(slice.data, slice.size);
-	struct place place;
-	uint64_t near;
-
-	if (!descend_once(session->tree, &key, &place, false))
-		return -1;
-	near = prefetch_leaf(session->tree, &place, &key, false);
-	return look_at(session, &place, near, &key, value);
-}
-
-static __attribute__((noinline)) int
-get_again(struct tree_session *session, struct nb_slice slice, struct nb_slice *value)
-{
-	int found;
-
-	do {
-		count_one(&session->counts.restarts);
-		found = get_once(session, slice, value);
-	} while (found < 0);
-	return found;
-}
-
-static int
-get(struct tree_session *session, struct nb_slice slice, struct nb_slice *value)
-{
-	int found;
-
-	epoch_enter(session->epoch);
-	found = get_once(session, slice, value);
-	if (__builtin_expect(found < 0, 0))
-		found = get_again(session, slice, value);
-	if (found != 0)
-		return NB_OK;
-	epoch_exit(session->epoch);
-	return NB_NOT_FOUND;
-}
-
-/*
- * Get one of several values. A value that is not in a blob is copied to *inlined, because the
- * session has room for only one. Returns 1, 0 or -1, like look_at().
- */
-static inline int
-get_at(struct tree_session *session, const struct place *place, uint64_t near,
-	const struct key *key, struct nb_slice *value, uint8_t *inlined)
-{
-	int found = look_at(session, place, near, key, value);
-
-	if (found > 0 &&
-		(value->data == &session->value_word || value->data == session->value)) {
-		memcpy(inlined, value->data, value->size);
-		value->data = inlined;
-	}
-	return found;
-}
-
-/*
- * Get the values in groups. For each key of a group, descend and prefetch its lines; then do
- * the lookups. So the cache misses of a group, which take most of a lookup's time, overlap.
- */
-static int
-multi_get(struct tree_session *session, const struct nb_slice *keys, size_t count,
-	struct nb_slice *values, int32_t *answers, uint8_t *inlined)
-{
-	enum { GROUP = 16 };
-	const struct tree *tree = session->tree;
-	size_t room = tree->layout.format == LEAF_WORDS ? sizeof(uint64_t)
-							: tree->layout.inline_room;
-	bool is_lent = false;
-
-	epoch_enter(session->epoch);
-	for (size_t at = 0; at < count; at += GROUP) {
-		size_t group = count - at < GROUP ? count - at : GROUP;
-		struct place places[GROUP];
-		struct key wanted[GROUP];
-		uint64_t near[GROUP];
-
-		for (size_t i = 0; i < group; i++) {
-			wanted[i] = key_of(keys[at + i].data, keys[at + i].size);
-			descend(session, &wanted[i], &places[i]);
-			near[i] = prefetch_leaf(tree, &places[i], &wanted[i], false);
-		}
-		for (size_t i = 0; i < group; i++) {
-			uint8_t *to = inlined + (at + i) * room;
-			int found;
-
-			while ((found = get_at(session, &places[i], near[i], &wanted[i],
-					&values[at + i], to)) < 0) {
-				count_one(&session->counts.restarts);
-				descend(session, &wanted[i], &places[i]);
-			}
-			answers[at + i] = found != 0 ? NB_OK : NB_NOT_FOUND;
-			is_lent = is_lent || found != 0;
-		}
-	}
-	if (!is_lent)
-		epoch_exit(session->epoch);
-	return NB_OK;
-}
-
-/* --- writing --- */
-
 /* The leaf that the key belongs to, locked. */
 struct locked {
 	struct leaf *leaf;
@@ -156,7 +52,7 @@ struct locked {
 
 /* Search the slots. The result holds only if the leaf's version does. */
 HOT_INLINE void
-look_for_slots(const struct tree *tree, struct locked *locked, const struct key *key,
+look_for_slots(const struct nb_db *tree, struct locked *locked, const struct key *key,
 	uint64_t near, bool is_for_new)
 {
 	const struct layout *layout = &tree->layout;
@@ -192,10 +88,10 @@ look_for_slots(const struct tree *tree, struct locked *locked, const struct key 
  * search, and the miss of the line that is about to be written. So the search comes first.
  */
 HOT_INLINE bool
-lock_leaf(struct tree_session *session, const struct key *key, bool is_for_new,
+lock_leaf(struct nb_session *session, const struct key *key, bool is_for_new,
 	struct locked *locked)
 {
-	const struct tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 	struct place place;
 	uint64_t near;
 	unsigned wanted;
@@ -217,7 +113,7 @@ lock_leaf(struct tree_session *session, const struct key *key, bool is_for_new,
 
 /* Unlock the leaf, changed or not, and leave the epoch. */
 HOT_INLINE int
-leave(struct tree_session *session, const struct locked *locked, bool is_changed, int answer)
+leave(struct nb_session *session, const struct locked *locked, bool is_changed, int answer)
 {
 	if (is_changed)
 		version_unlock(&locked->leaf->version, locked->version);
@@ -245,7 +141,7 @@ blob_in(const struct layout *layout, const uint64_t *slot)
  * hundred values of a MiB could wait, each in space that the file system has given.
  */
 static void
-retire_blob_that_is(struct tree_session *session, uint64_t offset)
+retire_blob_that_is(struct nb_session *session, uint64_t offset)
 {
 	const struct blob *blob = (const void *)(session->tree->base + offset);
 
@@ -254,7 +150,7 @@ retire_blob_that_is(struct tree_session *session, uint64_t offset)
 }
 
 static inline void
-retire_blob(struct tree_session *session, uint64_t offset)
+retire_blob(struct nb_session *session, uint64_t offset)
 {
 	if (__builtin_expect(offset != 0, 0))
 		retire_blob_that_is(session, offset);
@@ -274,8 +170,8 @@ commit_word(struct pm *pm, uint64_t *at, uint64_t word)
  * slot is unchanged.
  */
 static __attribute__((noinline)) bool
-write_blob(struct tree_session *session, uint64_t *at, struct nb_slice slice,
-	struct nb_slice value)
+write_blob(
+	struct nb_session *session, uint64_t *at, struct nb_slice slice, struct nb_slice value)
 {
 	const struct layout *layout = &session->tree->layout;
 	struct key key = key_of(slice.data, slice.size);
@@ -303,7 +199,7 @@ word_of_value(struct nb_slice value)
 
 /* Write key and value into the empty slot. */
 HOT_INLINE void
-write_cell(struct tree_session *session, const struct locked *locked, unsigned slot,
+write_cell(struct nb_session *session, const struct locked *locked, unsigned slot,
 	const struct key *key, struct nb_slice value)
 {
 	uint64_t *at = slot_at(&session->tree->layout, locked->bytes, slot);
@@ -329,7 +225,7 @@ is_inline(const struct layout *layout, const struct key *key, struct nb_slice va
 
 /* Add a new record to a leaf with an empty slot. False: no space, as write_blob(). */
 HOT_INLINE bool
-add_record(struct tree_session *session, const struct locked *locked, const struct key *key,
+add_record(struct nb_session *session, const struct locked *locked, const struct key *key,
 	struct nb_slice value)
 {
 	const struct layout *layout = &session->tree->layout;
@@ -379,7 +275,7 @@ enum { SPLIT_FIRST = 1000, NO_SPACE, BEGIN_AGAIN };
  * value that fits into a word, goes into the existing slot.
  */
 HOT_INLINE int
-update_record(struct tree_session *session, const struct locked *locked, const struct key *key,
+update_record(struct nb_session *session, const struct locked *locked, const struct key *key,
 	struct nb_slice value)
 {
 	const struct layout *layout = &session->tree->layout;
@@ -419,7 +315,7 @@ update_record(struct tree_session *session, const struct locked *locked, const s
  * unless a value is on loan.
  */
 static bool
-has_reclaimed(struct tree_session *session)
+has_reclaimed(struct nb_session *session)
 {
 	enum { QUICK_LOOKS = 100, LOOKS = 1000 };
 	const struct timespec a_while = {.tv_nsec = 100000}; /* others may lack a CPU */
@@ -436,7 +332,7 @@ has_reclaimed(struct tree_session *session)
 }
 
 static __attribute__((noinline)) int
-split_for(struct tree_session *session, struct nb_slice slice)
+split_for(struct nb_session *session, struct nb_slice slice)
 {
 	struct key key = key_of(slice.data, slice.size);
 
@@ -450,7 +346,7 @@ enum write_kind { WRITE_PUT, WRITE_INSERT, WRITE_ADD };
  * bytes; host->fail() was called.
  */
 HOT_INLINE bool
-sum_up(struct tree_session *session, const struct locked *locked, const struct key *key,
+sum_up(struct nb_session *session, const struct locked *locked, const struct key *key,
 	uint64_t operand, uint64_t *sum)
 {
 	uint64_t slot = 1ull << locked->slot;
@@ -481,7 +377,7 @@ sum_up(struct tree_session *session, const struct locked *locked, const struct k
  * would compute and store in advance what only a later round needs.
  */
 HOT_INLINE int
-write_once(struct tree_session *session, struct nb_slice slice, struct nb_slice value,
+write_once(struct nb_session *session, struct nb_slice slice, struct nb_slice value,
 	uint64_t operand, enum write_kind kind)
 {
 	struct key key = key_of(slice.data, slice.size);
@@ -511,7 +407,7 @@ write_once(struct tree_session *session, struct nb_slice slice, struct nb_slice 
 
 /* Try again after an attempt that ended with `why`. */
 static __attribute__((noinline)) int
-write_again(struct tree_session *session, struct nb_slice slice, struct nb_slice value,
+write_again(struct nb_session *session, struct nb_slice slice, struct nb_slice value,
 	uint64_t operand, enum write_kind kind, int why)
 {
 	for (bool is_last_try = false; why >= SPLIT_FIRST;) {
@@ -532,7 +428,7 @@ write_again(struct tree_session *session, struct nb_slice slice, struct nb_slice
 }
 
 HOT_INLINE int
-write_record(struct tree_session *session, struct nb_slice slice, struct nb_slice value,
+write_record(struct nb_session *session, struct nb_slice slice, struct nb_slice value,
 	uint64_t operand, enum write_kind kind)
 {
 	int answer = write_once(session, slice, value, operand, kind);
@@ -543,19 +439,19 @@ write_record(struct tree_session *session, struct nb_slice slice, struct nb_slic
 }
 
 static int
-put(struct tree_session *session, struct nb_slice key, struct nb_slice value)
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	return write_record(session, key, value, 0, WRITE_PUT);
 }
 
 static int
-insert(struct tree_session *session, struct nb_slice key, struct nb_slice value)
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	return write_record(session, key, value, 0, WRITE_INSERT);
 }
 
 static int
-add(struct tree_session *session, struct nb_slice key, uint64_t operand)
+add(struct nb_session *session, struct nb_slice key, uint64_t operand)
 {
 	return write_record(session, key, (struct nb_slice){0}, operand, WRITE_ADD);
 }
@@ -571,7 +467,7 @@ is_time_to_merge(const struct layout *layout, unsigned records)
 }
 
 static __attribute__((noinline)) void
-merge_for(struct tree_session *session, struct nb_slice slice)
+merge_for(struct nb_session *session, struct nb_slice slice)
 {
 	struct key key = key_of(slice.data, slice.size);
 
@@ -581,7 +477,7 @@ merge_for(struct tree_session *session, struct nb_slice slice)
 }
 
 HOT_INLINE int
-del_once(struct tree_session *session, struct nb_slice slice)
+del_once(struct nb_session *session, struct nb_slice slice)
 {
 	const struct layout *layout = &session->tree->layout;
 	struct key key = key_of(slice.data, slice.size);
@@ -610,7 +506,7 @@ del_once(struct tree_session *session, struct nb_slice slice)
 }
 
 static __attribute__((noinline)) int
-del_again(struct tree_session *session, struct nb_slice slice)
+del_again(struct nb_session *session, struct nb_slice slice)
 {
 	int answer;
 
@@ -622,7 +518,7 @@ del_again(struct tree_session *session, struct nb_slice slice)
 }
 
 static int
-del(struct tree_session *session, struct nb_slice slice)
+del(struct nb_session *session, struct nb_slice slice)
 {
 	int answer = del_once(session, slice);
 

@@ -150,7 +150,7 @@ check_node(struct walk *walk, struct node *node, const struct bounds *bounds, bo
 }
 
 int64_t
-mt_check(struct mt_tree *tree, char *what, size_t room)
+mt_check(struct nb_db *tree, char *what, size_t room)
 {
 	struct walk walk = {.what = what, .what_room = room};
 	const struct bounds all = {0, 0, false};

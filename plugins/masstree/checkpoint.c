@@ -179,7 +179,7 @@ slice_of(struct nb_slice key)
 }
 
 static int
-scan_part(const struct job *job, struct mt_session *session, unsigned index, struct part *part)
+scan_part(const struct job *job, struct nb_session *session, unsigned index, struct part *part)
 {
 	uint8_t bytes[8];
 	struct nb_scan_args args = {.size = sizeof(args)};
@@ -202,7 +202,7 @@ scan_part(const struct job *job, struct mt_session *session, unsigned index, str
 }
 
 static int
-write_part(struct job *job, struct mt_session *session, unsigned index)
+write_part(struct job *job, struct nb_session *session, unsigned index)
 {
 	const struct state *state = job->state;
 	struct part_header header = {PART_MAGIC, state->id, state->checkpoint, index};
@@ -232,7 +232,7 @@ static void
 write_parts(void *to, unsigned thread)
 {
 	struct job *job = to;
-	struct mt_session *session;
+	struct nb_session *session;
 	int rc = mt_session_open(&session, job->store->tree, job->store->sessions + thread);
 
 	if (rc == NB_OK) {
@@ -247,7 +247,7 @@ write_parts(void *to, unsigned thread)
 static unsigned
 divide(struct job *job, unsigned wanted)
 {
-	struct mt_session *session;
+	struct nb_session *session;
 
 	if (wanted == 1 ||
 		mt_session_open(&session, job->store->tree, job->store->sessions) != NB_OK)

@@ -13,7 +13,7 @@
 #include "internal.h"
 
 bool
-mt_entry_make(struct mt_session *session, const struct key *key, struct nb_slice value,
+mt_entry_make(struct nb_session *session, const struct key *key, struct nb_slice value,
 	struct entry *entry)
 {
 	size_t suffix = key->klen == KLEN_SUFFIX ? key->size - SLICE : 0;
@@ -44,7 +44,7 @@ mt_entry_make(struct mt_session *session, const struct key *key, struct nb_slice
 }
 
 void
-mt_entry_drop(struct mt_session *session, const struct entry *entry)
+mt_entry_drop(struct nb_session *session, const struct entry *entry)
 {
 	if (!vlen_has_record(entry->vlen))
 		return;
@@ -54,7 +54,7 @@ mt_entry_drop(struct mt_session *session, const struct entry *entry)
 
 struct leaf *
 mt_leaf_new(
-	struct mt_session *session, unsigned lines, const struct entry *entries, unsigned count)
+	struct nb_session *session, unsigned lines, const struct entry *entries, unsigned count)
 {
 	struct leaf *leaf = slab_alloc(&session->cache, (size_t)lines * LINE_BYTES);
 	unsigned slots = 4 * lines - 2;
@@ -74,6 +74,13 @@ mt_leaf_new(
 		*leaf_slice(leaf, i) = 0;
 	count_one(&session->counts.leaves_added);
 	return leaf;
+}
+
+void
+mt_leaf_drop(struct nb_session *session, struct leaf *leaf)
+{
+	slab_free(&session->cache, leaf, leaf_size(leaf->version));
+	count_one(&session->counts.leaves_removed);
 }
 
 unsigned
@@ -117,7 +124,7 @@ shift_slots(struct leaf *leaf, unsigned slots, unsigned rank)
 }
 
 void
-mt_leaf_insert_dirty(struct mt_session *session, struct leaf *leaf, uint64_t version,
+mt_leaf_insert_dirty(struct nb_session *session, struct leaf *leaf, uint64_t version,
 	const struct entry *entry, unsigned rank)
 {
 	unsigned slots = leaf_slots(version);
@@ -136,7 +143,7 @@ mt_leaf_insert_dirty(struct mt_session *session, struct leaf *leaf, uint64_t ver
 }
 
 void
-mt_leaf_insert(struct mt_session *session, struct leaf *leaf, uint64_t version,
+mt_leaf_insert(struct nb_session *session, struct leaf *leaf, uint64_t version,
 	const struct entry *entry, unsigned rank)
 {
 	bool is_dirty = !session->tree->has_permutation;
@@ -155,7 +162,7 @@ mt_leaf_insert(struct mt_session *session, struct leaf *leaf, uint64_t version,
  * version.
  */
 void
-mt_leaf_remove(struct mt_session *session, struct leaf *leaf, uint64_t version, unsigned slot)
+mt_leaf_remove(struct nb_session *session, struct leaf *leaf, uint64_t version, unsigned slot)
 {
 	unsigned slots = leaf_slots(version), count = order_count(leaf->order);
 

@@ -205,7 +205,7 @@ prefetch_lines(const void *at, unsigned lines)
 
 /** Prefetch a node of any kind. For a small leaf this fetches more than the leaf. */
 static inline void
-prefetch_node(const struct mt_tree *tree, const void *at)
+prefetch_node(const struct nb_db *tree, const void *at)
 {
 	if (tree->has_prefetch)
 		prefetch_lines(at, 4);
@@ -213,7 +213,7 @@ prefetch_node(const struct mt_tree *tree, const void *at)
 
 /** Prefetch the leaf that the hints give for a slice, and its parent. Returns the leaf. */
 static inline const void *
-prefetch_hinted(const struct mt_tree *tree, uint64_t slice)
+prefetch_hinted(const struct nb_db *tree, uint64_t slice)
 {
 	const struct hints *hints = __atomic_load_n(&tree->hints, __ATOMIC_ACQUIRE);
 
@@ -229,7 +229,7 @@ prefetch_hinted(const struct mt_tree *tree, uint64_t slice)
 
 /** Start at the first layer; path->whole is the key. */
 static inline void
-path_start(struct mt_tree *tree, struct path *path)
+path_start(struct nb_db *tree, struct path *path)
 {
 	key_start(&path->key, path->whole);
 	path->upper = NULL;
@@ -279,7 +279,7 @@ path_shift(struct path *path, const struct layer_slot *layer)
 
 /** Descend in the layer to the leaf of the slice. False: a node has changed; restart. */
 static inline bool
-path_down(const struct mt_tree *tree, struct path *path)
+path_down(const struct nb_db *tree, struct path *path)
 {
 	struct node *node = path->top;
 	uint64_t version = version_read(&node->version);
@@ -313,6 +313,14 @@ path_down(const struct mt_tree *tree, struct path *path)
 	path->leaf = (struct leaf *)node;
 	path->version = version;
 	return true;
+}
+
+/** Unlock the path's leaf. Returns rc. */
+static inline int
+unlock(struct path *path, int rc)
+{
+	version_unlock(&path->leaf->version, path->version);
+	return rc;
 }
 
 #endif /* MASSTREE_FIND_H */

@@ -22,7 +22,7 @@ enum {
 };
 
 void
-mt_hint(const struct mt_tree *tree, enum hint_kind kind, const void *node, uint64_t low,
+mt_hint(const struct nb_db *tree, enum hint_kind kind, const void *node, uint64_t low,
 	uint64_t high)
 {
 	const struct hints *hints = __atomic_load_n(&tree->hints, __ATOMIC_ACQUIRE);
@@ -69,7 +69,7 @@ mt_hints_delete(struct hints *hints)
 
 /* Zeroed, in huge pages if possible. NULL: out of memory. */
 static uint32_t *
-new_buckets(const struct mt_tree *tree, size_t count)
+new_buckets(const struct nb_db *tree, size_t count)
 {
 	size_t size = count * sizeof(uint32_t), align = size < HUGE ? LINE_BYTES : HUGE;
 
@@ -85,7 +85,7 @@ new_buckets(const struct mt_tree *tree, size_t count)
 
 /* The range is the smallest of 2^n slices, at a multiple of 2^n, with all splits so far. */
 static struct hints *
-hints_new(const struct mt_tree *tree, uint64_t leaves, const void *leaf)
+hints_new(const struct nb_db *tree, uint64_t leaves, const void *leaf)
 {
 	uint64_t least = __atomic_load_n(&tree->least_split, __ATOMIC_RELAXED);
 	uint64_t greatest = __atomic_load_n(&tree->greatest_split, __ATOMIC_RELAXED);
@@ -139,9 +139,9 @@ is_bad(const struct hints *hints, const struct mt_counts *counts)
 
 /* Replace or drop the table if that is due. Under the tree's lock. */
 static void
-review(struct mt_session *session, const void *leaf)
+review(struct nb_session *session, const void *leaf)
 {
-	struct mt_tree *tree = session->tree;
+	struct nb_db *tree = session->tree;
 	struct hints *old = tree->hints, *hints = NULL;
 	struct mt_counts counts = mt_counts_sum(tree);
 	uint64_t leaves = 0;
@@ -166,9 +166,9 @@ review(struct mt_session *session, const void *leaf)
 }
 
 void
-mt_hints_review(struct mt_session *session, const void *leaf, uint64_t slice)
+mt_hints_review(struct nb_session *session, const void *leaf, uint64_t slice)
 {
-	struct mt_tree *tree = session->tree;
+	struct nb_db *tree = session->tree;
 
 	/* Another session may overwrite a bound with a worse one. The next split mends that. */
 	if (slice < __atomic_load_n(&tree->least_split, __ATOMIC_RELAXED))

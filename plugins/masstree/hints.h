@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct mt_session;
-struct mt_tree;
+struct nb_session;
+struct nb_db;
 
 /* Test builds have smaller trees. */
 #ifndef MASSTREE_HINT_LEAVES
@@ -55,7 +55,7 @@ hint_node(const struct hints *hints, enum hint_kind kind, uint64_t offset)
 
 /** A node of the first layer has the slices from `low` to `high` now. In an epoch. */
 void
-mt_hint(const struct mt_tree *tree, enum hint_kind kind, const void *node, uint64_t low,
+mt_hint(const struct nb_db *tree, enum hint_kind kind, const void *node, uint64_t low,
 	uint64_t high);
 
 /**
@@ -63,7 +63,7 @@ mt_hint(const struct mt_tree *tree, enum hint_kind kind, const void *node, uint6
  * tree has grown, and drop it if most hints were wrong. In an epoch.
  */
 void
-mt_hints_review(struct mt_session *session, const void *leaf, uint64_t slice);
+mt_hints_review(struct nb_session *session, const void *leaf, uint64_t slice);
 
 /** `hints` may be NULL. */
 void

@@ -63,7 +63,7 @@ struct mt_counts {
 	uint64_t restarts, hint_hits, hint_misses;
 };
 
-struct mt_tree {
+struct nb_db {
 	/* Read by every operation, written by none, except the hints. */
 	const struct nb_host *host;
 	const struct mt_verbs *verbs;
@@ -74,7 +74,7 @@ struct mt_tree {
 	uint32_t sessions_max, inflight_ops;
 	uint64_t inflight_bytes;
 	struct mt_log log;
-	struct mt_session **sessions; /* by id; NULL: not open */
+	struct nb_session **sessions; /* by id; NULL: not open */
 	struct mt_anchor anchor __attribute__((aligned(128)));
 
 	/* Written by sessions as they open and close. */
@@ -83,23 +83,25 @@ struct mt_tree {
 	struct mt_counts closed;
 	bool has_no_hints; /* they were wrong */
 
+	struct store *store; /* see persistent.c; NULL: in memory only */
+
 	/* Of the first layer. Atomic, relaxed. Splits rarely exceed them. */
 	uint64_t least_split, greatest_split;
 };
 
 /** The hot verbs, compiled for one kind of processor or comparison. */
 struct mt_verbs {
-	int (*get)(struct mt_session *, struct nb_slice, struct nb_slice *);
-	int (*multi_get)(struct mt_session *, const struct nb_slice *, size_t,
+	int (*get)(struct nb_session *, struct nb_slice, struct nb_slice *);
+	int (*multi_get)(struct nb_session *, const struct nb_slice *, size_t,
 		struct nb_slice *, int32_t *);
-	int (*put)(struct mt_session *, struct nb_slice, struct nb_slice);
-	int (*insert)(struct mt_session *, struct nb_slice, struct nb_slice);
-	int (*add)(struct mt_session *, struct nb_slice, uint64_t);
-	int (*del)(struct mt_session *, struct nb_slice);
+	int (*put)(struct nb_session *, struct nb_slice, struct nb_slice);
+	int (*insert)(struct nb_session *, struct nb_slice, struct nb_slice);
+	int (*add)(struct nb_session *, struct nb_slice, uint64_t);
+	int (*del)(struct nb_session *, struct nb_slice);
 	/* For lists of steps. The caller is in an epoch. */
-	void (*locate)(struct mt_session *, struct nb_slice, struct place *);
-	int (*reserve)(struct mt_session *, struct nb_slice); /* add a placeholder */
-	void (*sweep)(struct mt_session *, struct nb_slice);  /* remove the placeholder */
+	void (*locate)(struct nb_session *, struct nb_slice, struct place *);
+	int (*reserve)(struct nb_session *, struct nb_slice); /* add a placeholder */
+	void (*sweep)(struct nb_session *, struct nb_slice);  /* remove the placeholder */
 };
 
 extern const struct mt_verbs mt_verbs_plain, mt_verbs_bytes, mt_verbs_avx2, mt_verbs_avx512;
@@ -178,13 +180,12 @@ struct path {
 	bool is_first, is_last;           /* the leaf is the first or last one of the layer */
 };
 
-struct mt_session {
-	struct mt_tree *tree;
+struct nb_session {
+	struct nb_db *tree;
 	struct epoch_slot *epoch;
-	uint64_t word;   /* storage of a short value that get lends */
-	uint64_t *words; /* storage of the short values that multi_get lends */
-	size_t words_room;
-	void *log; /* argument of the tree's log functions; NULL: none */
+	uint64_t word;       /* storage of a short value that get lends */
+	struct buffer words; /* storage of the short values that multi_get lends */
+	void *log;           /* argument of the tree's log functions; NULL: none */
 	struct mt_counts counts;
 	/*
 	 * The path of the last write. The next write starts at the same leaf if it can, as
@@ -197,6 +198,10 @@ struct mt_session {
 	struct async async;
 	struct slab_cache cache;
 	uint32_t id;
+
+	/* See persistent.c. */
+	bool is_commit;
+	bool is_several; /* a batch or a reap is in progress; it commits all its writes together */
 } __attribute__((aligned(128)));
 
 static inline struct node *
@@ -215,7 +220,7 @@ root_store(uint64_t *at, const void *node)
 
 /** Record a change if the session has a log, except a placeholder. The key's leaf is locked. */
 static inline int
-mt_record(struct mt_session *session, enum mt_change change, struct nb_slice key,
+mt_record(struct nb_session *session, enum mt_change change, struct nb_slice key,
 	struct nb_slice value)
 {
 	return session->log == NULL || is_absent_value(value)
@@ -225,10 +230,10 @@ mt_record(struct mt_session *session, enum mt_change change, struct nb_slice key
 
 /** Report "out of memory for WHAT". Returns NB_FAIL. */
 int
-mt_no_memory(const struct mt_session *session, const char *what);
+mt_no_memory(const struct nb_session *session, const char *what);
 
 static inline void
-retire_record(struct mt_session *session, struct record *record)
+retire_record(struct nb_session *session, struct record *record)
 {
 	epoch_retire(session->epoch, RETIRED_RECORD, (uint64_t)(uintptr_t)record);
 }
@@ -247,11 +252,11 @@ record_size(const struct record *record)
 
 /** Sum of the counters of all sessions. The caller holds the tree's lock. */
 struct mt_counts
-mt_counts_sum(const struct mt_tree *tree);
+mt_counts_sum(const struct nb_db *tree);
 
 /** Leave the epoch, and free retired objects if that is due. */
 static inline void
-mt_leave(struct mt_session *session)
+mt_leave(struct nb_session *session)
 {
 	epoch_exit(session->epoch);
 	if (__builtin_expect(epoch_is_due(session->epoch), 0))
@@ -262,17 +267,21 @@ mt_leave(struct mt_session *session)
 
 /** Make an entry from a key and its value. False: out of memory. */
 bool
-mt_entry_make(struct mt_session *session, const struct key *key, struct nb_slice value,
+mt_entry_make(struct nb_session *session, const struct key *key, struct nb_slice value,
 	struct entry *entry);
 
 /** Free the record of an entry that was never published. */
 void
-mt_entry_drop(struct mt_session *session, const struct entry *entry);
+mt_entry_drop(struct nb_session *session, const struct entry *entry);
 
 /** Make a leaf of `lines` cache lines with these entries in order. NULL: out of memory. */
 struct leaf *
-mt_leaf_new(struct mt_session *session, unsigned lines, const struct entry *entries,
+mt_leaf_new(struct nb_session *session, unsigned lines, const struct entry *entries,
 	unsigned count);
+
+/** Free a leaf that was never published. */
+void
+mt_leaf_drop(struct nb_session *session, struct leaf *leaf);
 
 /** Copy the entries of a locked leaf in order. Returns their number. */
 unsigned
@@ -280,16 +289,16 @@ mt_leaf_entries(struct leaf *leaf, uint64_t version, struct entry *entries);
 
 /** Insert the entry at `rank` into a locked leaf that has room, and unlock the leaf. */
 void
-mt_leaf_insert(struct mt_session *session, struct leaf *leaf, uint64_t version,
+mt_leaf_insert(struct nb_session *session, struct leaf *leaf, uint64_t version,
 	const struct entry *entry, unsigned rank);
 
 /** Remove an entry from a locked leaf, and unlock the leaf. The caller retires its record. */
 void
-mt_leaf_remove(struct mt_session *session, struct leaf *leaf, uint64_t version, unsigned slot);
+mt_leaf_remove(struct nb_session *session, struct leaf *leaf, uint64_t version, unsigned slot);
 
 /** Insert into a locked leaf without unlocking it. */
 void
-mt_leaf_insert_dirty(struct mt_session *session, struct leaf *leaf, uint64_t version,
+mt_leaf_insert_dirty(struct nb_session *session, struct leaf *leaf, uint64_t version,
 	const struct entry *entry, unsigned rank);
 
 /* --- lists.c, scan.c --- */
@@ -302,16 +311,16 @@ mt_list_free(struct list *list);
  * Needs no close.
  */
 int
-mt_scan_within(struct mt_session *session, struct nb_slice from, struct seens *seens);
+mt_scan_within(struct nb_session *session, struct nb_slice from, struct seens *seens);
 
-/* --- smo.c: structure changes --- */
+/* --- smo.c and layers.c: structure changes --- */
 
 /**
  * Make room in a locked, full leaf, insert the entry and unlock the leaf. `value` is for the
  * log. NB_CONFLICT: the leaf is unlocked; the caller must restart.
  */
 int
-mt_make_room(struct mt_session *session, struct path *path, const struct entry *entry,
+mt_make_room(struct nb_session *session, struct path *path, const struct entry *entry,
 	unsigned rank, struct nb_slice value);
 
 /**
@@ -320,10 +329,10 @@ mt_make_room(struct mt_session *session, struct path *path, const struct entry *
  */
 int
 mt_make_layer(
-	struct mt_session *session, struct path *path, unsigned slot, struct nb_slice value);
+	struct nb_session *session, struct path *path, unsigned slot, struct nb_slice value);
 
 /** Unlink the emptied leaf of the key in the layer that begins at byte `at` of the key. */
 void
-mt_prune(struct mt_session *session, struct nb_slice key, size_t at);
+mt_prune(struct nb_session *session, struct nb_slice key, size_t at);
 
 #endif /* MASSTREE_INTERNAL_H */

@@ -7,10 +7,10 @@
 
 #include "../common/execute.h"
 
-static struct mt_session *
+static struct nb_session *
 own(struct nb_session *session)
 {
-	return (struct mt_session *)session;
+	return (struct nb_session *)session;
 }
 
 static struct item *
@@ -142,7 +142,7 @@ static const struct nb_engine list_verbs = {.caps = NB_CAP_ORDERED,
 	.scan_close = scan_close};
 
 int
-mt_list_perform(struct mt_session *session, struct nb_step *steps, size_t count)
+mt_list_perform(struct nb_session *session, struct nb_step *steps, size_t count)
 {
 	struct list *list = &session->list;
 	const struct executor by = {.verbs = &list_verbs,

@@ -93,7 +93,7 @@ has_entry(const struct place *place)
 }
 
 static int
-locate(struct mt_session *session, struct item *item)
+locate(struct nb_session *session, struct item *item)
 {
 	const struct mt_verbs *verbs = session->tree->verbs;
 
@@ -110,7 +110,7 @@ locate(struct mt_session *session, struct item *item)
 
 /* Locate each key that is not located, or whose leaf has changed. */
 static int
-locate_all(struct mt_session *session, struct list *list)
+locate_all(struct nb_session *session, struct list *list)
 {
 	int rc = NB_OK;
 
@@ -283,7 +283,7 @@ are_unchanged(const struct list *list)
 }
 
 static void
-drop_entries(struct mt_session *session, size_t count)
+drop_entries(struct nb_session *session, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (session->list.items[i].change == CHANGE_PUT)
@@ -291,7 +291,7 @@ drop_entries(struct mt_session *session, size_t count)
 }
 
 static int
-make_entries(struct mt_session *session)
+make_entries(struct nb_session *session)
 {
 	struct list *list = &session->list;
 
@@ -311,7 +311,7 @@ make_entries(struct mt_session *session)
 }
 
 static int
-record_all(struct mt_session *session)
+record_all(struct nb_session *session)
 {
 	struct list *list = &session->list;
 	size_t count = 0;
@@ -333,7 +333,7 @@ record_all(struct mt_session *session)
 
 /* Apply the item's change to its leaf, which is dirty. */
 static void
-apply(struct mt_session *session, const struct item *item)
+apply(struct nb_session *session, const struct item *item)
 {
 	const struct hold *hold = &session->list.holds[item->hold];
 	struct leaf *leaf = hold->leaf;
@@ -369,7 +369,7 @@ make_dirty(struct list *list)
  * first.
  */
 static int
-record_and_make_dirty(struct mt_session *session)
+record_and_make_dirty(struct nb_session *session)
 {
 	struct list *list = &session->list;
 	int rc = list->seens.count == 0 ? record_all(session) : NB_OK;
@@ -383,7 +383,7 @@ record_and_make_dirty(struct mt_session *session)
 }
 
 static int
-take_effect(struct mt_session *session)
+take_effect(struct nb_session *session)
 {
 	struct list *list = &session->list;
 	int rc = make_entries(session);
@@ -400,7 +400,7 @@ take_effect(struct mt_session *session)
 
 /* Try once. NB_CONFLICT: a leaf has changed; restart. */
 static int
-attempt(struct mt_session *session, struct nb_step *steps, size_t count)
+attempt(struct nb_session *session, struct nb_step *steps, size_t count)
 {
 	struct list *list = &session->list;
 	int rc = locate_all(session, list);
@@ -439,7 +439,7 @@ begin_list(struct list *list, const struct nb_step *steps, size_t count)
 
 /* Remove the placeholders that the list has not filled. No lock is held. */
 static void
-sweep(struct mt_session *session, bool is_done)
+sweep(struct nb_session *session, bool is_done)
 {
 	const struct list *list = &session->list;
 
@@ -474,7 +474,7 @@ check_steps(const struct nb_host *host, const struct nb_step *steps, size_t coun
 
 /* Get each key separately, but with overlapping cache misses. */
 static int
-get_each(struct mt_session *session, struct nb_step *steps, size_t count)
+get_each(struct nb_session *session, struct nb_step *steps, size_t count)
 {
 	struct list *list = &session->list;
 
@@ -492,7 +492,7 @@ get_each(struct mt_session *session, struct nb_step *steps, size_t count)
 }
 
 int
-mt_execute(struct mt_session *session, struct nb_step *steps, size_t count, uint32_t flags)
+mt_execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags)
 {
 	struct list *list = &session->list;
 	unsigned spins = 0;
@@ -519,7 +519,7 @@ mt_execute(struct mt_session *session, struct nb_step *steps, size_t count, uint
 }
 
 int
-mt_batch(struct mt_session *session, const struct nb_write *writes, size_t count)
+mt_batch(struct nb_session *session, const struct nb_write *writes, size_t count)
 {
 	struct list *list = &session->list;
 

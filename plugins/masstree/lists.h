@@ -38,6 +38,6 @@ struct hold {
  * changes.
  */
 int
-mt_list_perform(struct mt_session *session, struct nb_step *steps, size_t count);
+mt_list_perform(struct nb_session *session, struct nb_step *steps, size_t count);
 
 #endif

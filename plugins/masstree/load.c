@@ -63,7 +63,7 @@ struct loading {
 };
 
 static int
-load_block(struct mt_session *session, const char *at, const struct block_header *header)
+load_block(struct nb_session *session, const char *at, const struct block_header *header)
 {
 	const char *end = at + header->size;
 
@@ -87,7 +87,7 @@ load_block(struct mt_session *session, const char *at, const struct block_header
 
 /* Load the records of a mapped part. NB_NOT_FOUND: the part is damaged. */
 static int
-load_view(struct mt_session *session, const struct view *view, const struct state *state,
+load_view(struct nb_session *session, const struct view *view, const struct state *state,
 	unsigned index, uint64_t *records)
 {
 	struct part_header part;
@@ -125,7 +125,7 @@ load_view(struct mt_session *session, const struct view *view, const struct stat
 }
 
 static int
-load_part(struct loading *loading, struct mt_session *session, unsigned index)
+load_part(struct loading *loading, struct nb_session *session, unsigned index)
 {
 	const char *path = loading->state->parts.path[index];
 	struct view view;
@@ -145,7 +145,7 @@ static void
 load_parts(void *to, unsigned thread)
 {
 	struct loading *loading = to;
-	struct mt_session *session;
+	struct nb_session *session;
 	int rc = mt_session_open(
 		&session, loading->store->tree, loading->store->sessions + thread);
 

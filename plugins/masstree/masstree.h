@@ -5,8 +5,7 @@
  * Declarations that the two engine tables share: masstree.c (in memory) and persistent.c (with
  * logs and checkpoints).
  */
-#include "../common/plugin.h"
-#include "tree.h"
+#include "internal.h"
 
 /*
  * The plugin itself sets these limits. A record is one allocation. A delete that empties layers
@@ -47,16 +46,28 @@ extern const struct nb_engine masstree_persistent;
 	(NB_CAP_ORDERED | NB_CAP_CONCURRENT | NB_CAP_ATOMIC_BATCH | NB_CAP_SERIALIZABLE)
 
 #define MASSTREE_TABLE \
+	.abi = NB_ENGINE_ABI, .size = sizeof(struct nb_engine), .name = "masstree", \
 	.summary = "trie of B+-trees in memory, after Masstree", .licence = "BSD-2-Clause", \
-	.home = "part of mininb", .key_size_max = KEY_SIZE_MAX, \
-	.value_size_max = VALUE_SIZE_MAX, .options = masstree_options
+	.home = "part of mininb", .build = NB_ENGINE_BUILD, .version = masstree_version, \
+	.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, \
+	.options = masstree_options, .session_close = mt_session_close, .get = mt_get, \
+	.multi_get = mt_multi_get, .release = mt_release, .scan_open = mt_scan_open, \
+	.scan_next = mt_scan_next, .scan_close = mt_scan_close, .submit = masstree_submit
 
-/** The tree's arguments, made from the host's. */
-struct mt_args
-masstree_args(const struct nb_open_args *args);
+const char *
+masstree_version(void);
+
+/** Check the host's arguments, and make the tree's from them. */
+int
+masstree_args(
+	struct mt_args *to, const struct nb_open_args *args, const struct nb_engine *table);
+
+int
+masstree_submit(struct nb_session *session, const struct nb_request *requests, size_t count,
+	size_t *taken);
 
 /** Emit each counter of the tree. */
 void
-masstree_emit(struct mt_tree *tree, nb_stat_emit emit, void *to);
+masstree_stats(struct nb_db *db, nb_stat_emit emit, void *to);
 
 #endif /* MASSTREE_MASSTREE_H */

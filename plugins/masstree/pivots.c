@@ -38,7 +38,7 @@ collect(struct node *node, unsigned depth, struct collected *to)
 }
 
 size_t
-mt_pivots(struct mt_session *session, uint64_t *pivots, size_t room)
+mt_pivots(struct nb_session *session, uint64_t *pivots, size_t room)
 {
 	struct collected *all = malloc(sizeof(*all));
 	size_t count = 0;

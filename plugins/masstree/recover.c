@@ -326,7 +326,7 @@ is_share(const struct replay *replay, unsigned thread, const char *key, size_t s
 }
 
 static int
-apply_one(struct mt_session *session, const char *bytes, size_t key_size, uint32_t value_size)
+apply_one(struct nb_session *session, const char *bytes, size_t key_size, uint32_t value_size)
 {
 	struct nb_slice key = {bytes, key_size};
 	int rc;
@@ -339,7 +339,7 @@ apply_one(struct mt_session *session, const char *bytes, size_t key_size, uint32
 
 /* Apply the changes of a record that belong to the thread. The checksum has been verified. */
 static int
-apply(const struct replay *replay, struct mt_session *session, unsigned thread,
+apply(const struct replay *replay, struct nb_session *session, unsigned thread,
 	const struct log_record *record)
 {
 	const char *at = (const char *)(record + 1), *end = at + record->value_size;
@@ -364,7 +364,7 @@ apply(const struct replay *replay, struct mt_session *session, unsigned thread,
 }
 
 static int
-replay_share(struct replay *replay, struct mt_session *session, unsigned thread)
+replay_share(struct replay *replay, struct nb_session *session, unsigned thread)
 {
 	struct cursor *cursors, *cursor;
 	size_t count;
@@ -396,7 +396,7 @@ static void
 replay_logs(void *to, unsigned thread)
 {
 	struct replay *replay = to;
-	struct mt_session *session;
+	struct nb_session *session;
 	int rc = mt_session_open(
 		&session, replay->store->tree, replay->store->sessions + thread);
 

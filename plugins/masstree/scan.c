@@ -39,7 +39,7 @@ enum from {
 };
 
 static bool
-reserve_key(struct mt_session *session, size_t size)
+reserve_key(struct nb_session *session, size_t size)
 {
 	struct scan *scan = &session->scan;
 
@@ -73,7 +73,7 @@ push(struct scan *scan, size_t prefix)
 /* --- leaves --- */
 
 static void
-prefetch_siblings(const struct mt_tree *tree, const struct scan *scan,
+prefetch_siblings(const struct nb_db *tree, const struct scan *scan,
 	const struct scan_frame *frame, unsigned first)
 {
 	unsigned count = version_count(frame->parent_version);
@@ -104,7 +104,7 @@ note_leaf(struct seens *seens, struct leaf *leaf, uint64_t version, uint64_t ord
 
 /* Copy the entries of the frame's leaf. False: the leaf has changed. */
 static bool
-copy_leaf(const struct mt_tree *tree, const struct scan *scan, struct scan_frame *frame)
+copy_leaf(const struct nb_db *tree, const struct scan *scan, struct scan_frame *frame)
 {
 	struct leaf *leaf = frame->leaf;
 	unsigned slots = leaf_slots(frame->version);
@@ -137,7 +137,7 @@ copy_leaf(const struct mt_tree *tree, const struct scan *scan, struct scan_frame
  * a node has changed.
  */
 static bool
-go_to_leaf(const struct mt_tree *tree, const struct scan *scan, struct scan_frame *frame,
+go_to_leaf(const struct nb_db *tree, const struct scan *scan, struct scan_frame *frame,
 	const uint64_t *root, const uint64_t *holder, uint64_t holder_version, uint64_t slice)
 {
 	struct node *node = root_load(root);
@@ -184,7 +184,7 @@ go_to_leaf(const struct mt_tree *tree, const struct scan *scan, struct scan_fram
 
 /* Go to the next leaf of the parent. False: the parent ends there, or a node has changed. */
 static bool
-go_to_sibling(const struct mt_tree *tree, const struct scan *scan, struct scan_frame *frame)
+go_to_sibling(const struct nb_db *tree, const struct scan *scan, struct scan_frame *frame)
 {
 	struct inner *parent = frame->parent;
 	unsigned index = scan->is_backward ? frame->index - 1 : frame->index + 1;
@@ -267,9 +267,9 @@ skip_to(const struct scan *scan, struct scan_frame *frame, const struct key *key
 
 /* Descend through all layers to the position. *is_again: a node has changed; retry. */
 static int
-try_seek(struct mt_session *session, struct nb_slice bound, enum from from, bool *is_again)
+try_seek(struct nb_session *session, struct nb_slice bound, enum from from, bool *is_again)
 {
-	const struct mt_tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 	struct scan *scan = &session->scan;
 	const uint64_t *root = &tree->anchor.root, *holder = &tree->anchor.version;
 	uint64_t holder_version = version_read(holder);
@@ -304,7 +304,7 @@ try_seek(struct mt_session *session, struct nb_slice bound, enum from from, bool
 }
 
 static int
-seek(struct mt_session *session, size_t size, enum from from)
+seek(struct nb_session *session, size_t size, enum from from)
 {
 	struct nb_slice bound = {session->scan.key, size};
 	bool is_again;
@@ -319,7 +319,7 @@ seek(struct mt_session *session, size_t size, enum from from)
 
 /* Enter the layer of an entry of the frame, at its first leaf in the direction of the scan. */
 static int
-enter_layer(struct mt_session *session, struct scan_frame *frame, const struct entry *entry)
+enter_layer(struct nb_session *session, struct scan_frame *frame, const struct entry *entry)
 {
 	struct scan *scan = &session->scan;
 	const uint64_t *holder = &frame->leaf->version;
@@ -342,7 +342,7 @@ enter_layer(struct mt_session *session, struct scan_frame *frame, const struct e
 
 /* The leaf is exhausted: go to the next leaf, or leave the layer. */
 static int
-next_leaf(struct mt_session *session)
+next_leaf(struct nb_session *session)
 {
 	struct scan *scan = &session->scan;
 	struct scan_frame *frame = &scan->frames[scan->depth - 1];
@@ -371,7 +371,7 @@ next_leaf(struct mt_session *session)
 /* --- the verbs --- */
 
 static int
-lend_entry(struct mt_session *session, const struct scan_frame *frame,
+lend_entry(struct nb_session *session, const struct scan_frame *frame,
 	const struct entry *entry, struct nb_slice *key, struct nb_slice *value)
 {
 	struct scan *scan = &session->scan;
@@ -400,7 +400,7 @@ lend_entry(struct mt_session *session, const struct scan_frame *frame,
 }
 
 static int
-scan_begin(struct mt_session *session, struct nb_slice from)
+scan_begin(struct nb_session *session, struct nb_slice from)
 {
 	struct scan *scan = &session->scan;
 
@@ -413,7 +413,7 @@ scan_begin(struct mt_session *session, struct nb_slice from)
 }
 
 int
-mt_scan_open(struct mt_session *session, const struct nb_scan_args *args)
+mt_scan_open(struct nb_session *session, const struct nb_scan_args *args)
 {
 	session->scan.is_backward = (args->flags & NB_SCAN_BACKWARD) != 0;
 	session->scan.seens = NULL;
@@ -425,7 +425,7 @@ mt_scan_open(struct mt_session *session, const struct nb_scan_args *args)
 }
 
 int
-mt_scan_within(struct mt_session *session, struct nb_slice from, struct seens *seens)
+mt_scan_within(struct nb_session *session, struct nb_slice from, struct seens *seens)
 {
 	session->scan.is_backward = false;
 	session->scan.seens = seens;
@@ -433,7 +433,7 @@ mt_scan_within(struct mt_session *session, struct nb_slice from, struct seens *s
 }
 
 int
-mt_scan_next(struct mt_session *session, struct nb_slice *key, struct nb_slice *value)
+mt_scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value)
 {
 	struct scan *scan = &session->scan;
 	int rc = NB_OK;
@@ -459,7 +459,7 @@ mt_scan_next(struct mt_session *session, struct nb_slice *key, struct nb_slice *
 }
 
 int
-mt_scan_close(struct mt_session *session)
+mt_scan_close(struct nb_session *session)
 {
 	mt_leave(session);
 	return NB_OK;

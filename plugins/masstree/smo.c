@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Structure changes: leaves grow, split and are removed; layers are added and removed.
+ * Structure changes: leaves grow and split; leaves and layers are removed.
  *
  * A change allocates all memory before readers must wait, and frees it if the change fails. It
  * locks as internal.h describes: from the leaf upwards, at the versions that were read, without
@@ -57,22 +57,15 @@ lock_levels(struct path *path, int upto)
 	return true;
 }
 
-static int
-give_up(struct path *path, int rc)
-{
-	version_unlock(&path->leaf->version, path->version);
-	return rc;
-}
-
 static void
-retire_node(struct mt_session *session, void *node, unsigned kind)
+retire_node(struct nb_session *session, void *node, unsigned kind)
 {
 	epoch_retire(session->epoch, kind, (uint64_t)(uintptr_t)node);
 }
 
 /* Unlock the leaf as obsolete, and retire it. */
 static void
-obsolete_leaf(struct mt_session *session, struct leaf *leaf, uint64_t version)
+obsolete_leaf(struct nb_session *session, struct leaf *leaf, uint64_t version)
 {
 	version_unlock_obsolete(&leaf->version, version);
 	retire_node(session, leaf, RETIRED_LEAF + version_count(version));
@@ -80,7 +73,7 @@ obsolete_leaf(struct mt_session *session, struct leaf *leaf, uint64_t version)
 }
 
 static void
-obsolete_inner(struct mt_session *session, struct inner *inner, uint64_t version)
+obsolete_inner(struct nb_session *session, struct inner *inner, uint64_t version)
 {
 	version_unlock_obsolete(&inner->version, version);
 	retire_node(session, inner, RETIRED_INNER);
@@ -100,16 +93,9 @@ entries_with(struct path *path, const struct entry *entry, unsigned rank, struct
 	return count + 1;
 }
 
-static void
-drop_leaf(struct mt_session *session, struct leaf *leaf)
-{
-	slab_free(&session->cache, leaf, leaf_size(leaf->version));
-	count_one(&session->counts.leaves_removed);
-}
-
 /* Replace the full leaf by a larger one. */
 static int
-grow(struct mt_session *session, struct path *path, const struct entry *entry, unsigned rank,
+grow(struct nb_session *session, struct path *path, const struct entry *entry, unsigned rank,
 	struct nb_slice value)
 {
 	struct entry entries[LEAF_SLOTS_MAX + 1];
@@ -120,16 +106,16 @@ grow(struct mt_session *session, struct path *path, const struct entry *entry, u
 		session, version_count(path->version) + 1, entries, count);
 
 	if (leaf == NULL)
-		return give_up(path, mt_no_memory(session, "a leaf"));
+		return unlock(path, mt_no_memory(session, "a leaf"));
 	if (!lock_levels(path, parent)) {
-		drop_leaf(session, leaf);
-		return give_up(path, NB_CONFLICT);
+		mt_leaf_drop(session, leaf);
+		return unlock(path, NB_CONFLICT);
 	}
 	int rc = mt_record(session, MT_PUT, path->whole, value);
 	if (rc != NB_OK) {
 		unlock_levels(path, parent, parent);
-		drop_leaf(session, leaf);
-		return give_up(path, rc);
+		mt_leaf_drop(session, leaf);
+		return unlock(path, rc);
 	}
 	if (parent < 0)
 		root_store(path->root, leaf);
@@ -156,7 +142,7 @@ struct split {
 };
 
 static struct inner *
-inner_new(struct mt_session *session)
+inner_new(struct nb_session *session)
 {
 	struct inner *inner = slab_alloc(&session->cache, sizeof(*inner));
 
@@ -169,7 +155,7 @@ inner_new(struct mt_session *session)
 }
 
 static void
-drop_inner(struct mt_session *session, struct inner *inner)
+drop_inner(struct nb_session *session, struct inner *inner)
 {
 	if (inner == NULL)
 		return;
@@ -178,17 +164,17 @@ drop_inner(struct mt_session *session, struct inner *inner)
 }
 
 static void
-split_drop(struct mt_session *session, struct path *path, struct split *split)
+split_drop(struct nb_session *session, struct path *path, struct split *split)
 {
 	for (int level = split->top + 1; level < (int)path->depth; level++)
 		drop_inner(session, split->inners[level]);
 	drop_inner(session, split->root);
 	if (split->right != NULL)
-		drop_leaf(session, split->right);
+		mt_leaf_drop(session, split->right);
 }
 
 static bool
-split_new(struct mt_session *session, struct path *path, struct split *split, unsigned lines,
+split_new(struct nb_session *session, struct path *path, struct split *split, unsigned lines,
 	const struct entry *entries, unsigned count)
 {
 	bool have_all = true;
@@ -281,7 +267,7 @@ inner_split(struct inner *inner, unsigned index, uint64_t *key, void *child,
  * dirty.
  */
 static void
-split_link(struct mt_session *session, struct path *path, struct split *split, uint64_t key)
+split_link(struct nb_session *session, struct path *path, struct split *split, uint64_t key)
 {
 	void *left = path->leaf, *right = split->right;
 
@@ -312,7 +298,7 @@ split_link(struct mt_session *session, struct path *path, struct split *split, u
 
 /* Keep the first `at` entries in the locked leaf, counted with the new entry. */
 static void
-split_leaf(struct mt_session *session, struct path *path, const struct entry *entry,
+split_leaf(struct nb_session *session, struct path *path, const struct entry *entry,
 	unsigned rank, unsigned at)
 {
 	struct leaf *leaf = path->leaf;
@@ -353,10 +339,10 @@ path_move_right(struct path *path, const struct split *split, uint64_t version, 
 
 /* The new bounds of leaves and their parents. `low`: the first slice of the right leaf. */
 static void
-hint_split(struct mt_session *session, const struct path *path, const struct split *split,
+hint_split(struct nb_session *session, const struct path *path, const struct split *split,
 	uint64_t low)
 {
-	const struct mt_tree *tree = session->tree;
+	const struct nb_db *tree = session->tree;
 	int parent = (int)path->depth - 1;
 
 	mt_hint(tree, HINT_LEAF, path->leaf, path->low, low - 1);
@@ -370,7 +356,7 @@ hint_split(struct mt_session *session, const struct path *path, const struct spl
 }
 
 static int
-split(struct mt_session *session, struct path *path, const struct entry *entry, unsigned rank,
+split(struct nb_session *session, struct path *path, const struct entry *entry, unsigned rank,
 	struct nb_slice value)
 {
 	struct entry entries[LEAF_SLOTS_MAX + 1] = {*entry};
@@ -386,7 +372,7 @@ split(struct mt_session *session, struct path *path, const struct entry *entry, 
 	while (split.top >= 0 && version_count(path->steps[split.top].version) == INNER_KEYS)
 		split.top--;
 	if (!lock_levels(path, split.top))
-		return give_up(path, NB_CONFLICT);
+		return unlock(path, NB_CONFLICT);
 	bool has_memory = split_new(session, path, &split, right_lines(path, count - at),
 		&entries[first], count - at);
 	int rc = has_memory ? mt_record(session, MT_PUT, path->whole, value)
@@ -395,7 +381,7 @@ split(struct mt_session *session, struct path *path, const struct entry *entry, 
 		if (has_memory)
 			split_drop(session, path, &split);
 		unlock_levels(path, (int)path->depth - 1, split.top);
-		return give_up(path, rc);
+		return unlock(path, rc);
 	}
 	version_begin_change(&path->leaf->version, path->version);
 	for (int level = split.top; level < (int)path->depth; level++) {
@@ -417,117 +403,12 @@ split(struct mt_session *session, struct path *path, const struct entry *entry, 
 }
 
 int
-mt_make_room(struct mt_session *session, struct path *path, const struct entry *entry,
+mt_make_room(struct nb_session *session, struct path *path, const struct entry *entry,
 	unsigned rank, struct nb_slice value)
 {
 	return version_count(path->version) < LEAF_LINES_MAX
 		? grow(session, path, entry, rank, value)
 		: split(session, path, entry, rank, value);
-}
-
-/* --- layers --- */
-
-/* Free layers that were never published: leaves of one entry, down to the leaf of two. */
-static void
-drop_layers(struct mt_session *session, struct leaf *leaf)
-{
-	for (struct leaf *next; leaf != NULL; leaf = next) {
-		struct entry entries[LEAF_SLOTS_MAX];
-		unsigned count = mt_leaf_entries(leaf, leaf->version, entries);
-
-		next = entries[0].klen == KLEN_LAYER ? (struct leaf *)record_at(entries[0].word)
-						     : NULL;
-		for (unsigned i = 0; next == NULL && i < count; i++)
-			mt_entry_drop(session, &entries[i]);
-		drop_leaf(session, leaf);
-	}
-}
-
-/* Make the leaf of two keys that differ in this layer. NULL: out of memory. */
-static struct leaf *
-leaf_of_two(struct mt_session *session, const struct key *a, struct nb_slice a_value,
-	const struct key *b, struct nb_slice b_value)
-{
-	struct entry entries[2];
-	bool is_a_first = a->slice < b->slice || (a->slice == b->slice && a->klen < b->klen);
-
-	if (!mt_entry_make(session, a, a_value, &entries[!is_a_first]))
-		return NULL;
-	if (!mt_entry_make(session, b, b_value, &entries[is_a_first])) {
-		mt_entry_drop(session, &entries[!is_a_first]);
-		return NULL;
-	}
-	struct leaf *leaf = mt_leaf_new(session, 1, entries, 2);
-	if (leaf == NULL) {
-		mt_entry_drop(session, &entries[0]);
-		mt_entry_drop(session, &entries[1]);
-	}
-	return leaf;
-}
-
-/*
- * Make the leaf of two keys, and above it a leaf for each slice that both keys share. *count:
- * the number of layers. NULL: out of memory.
- */
-static struct leaf *
-layers_of_two(struct mt_session *session, const struct record *old, bool is_absent,
-	struct key *key, struct nb_slice value, uint64_t *count)
-{
-	const uint8_t *common = key->data;
-	struct key other;
-
-	key_set(&other, old->bytes + old->value_size, old->suffix_size);
-	while (other.slice == key->slice && other.klen == KLEN_SUFFIX &&
-		key->klen == KLEN_SUFFIX) {
-		key_shift(&other);
-		key_shift(key);
-	}
-	struct leaf *leaf = leaf_of_two(session, &other,
-		is_absent ? mt_absent : (struct nb_slice){old->bytes, old->value_size}, key,
-		value);
-	*count = 1 + (uint64_t)(key->data - common) / SLICE;
-	for (const uint8_t *at = key->data; leaf != NULL && at != common;) {
-		at -= SLICE;
-		struct entry entry = {.slice = slice_of_bytes(at, SLICE),
-			.word = (uint64_t)(uintptr_t)leaf,
-			.klen = KLEN_LAYER};
-		struct leaf *above = mt_leaf_new(session, 1, &entry, 1);
-		if (above == NULL)
-			drop_layers(session, leaf);
-		leaf = above;
-	}
-	return leaf;
-}
-
-int
-mt_make_layer(
-	struct mt_session *session, struct path *path, unsigned slot, struct nb_slice value)
-{
-	struct leaf *leaf = path->leaf;
-	uint64_t *word = leaf_word(leaf, leaf_slots(path->version), slot), count;
-	struct record *old = record_at(*word);
-	struct key key = path->key;
-
-	key_shift(&key);
-	bool is_absent = vlen_is_absent(nibble(leaf->vlens, slot));
-	struct leaf *layer = layers_of_two(session, old, is_absent, &key, value, &count);
-	if (layer == NULL)
-		return give_up(path, mt_no_memory(session, "a layer"));
-	int rc = mt_record(session, MT_PUT, path->whole, value);
-	if (rc != NB_OK) {
-		drop_layers(session, layer);
-		return give_up(path, rc);
-	}
-	version_begin_change(&leaf->version, path->version);
-	root_store(word, layer);
-	racy_store64(&leaf->vlens, nibble_set(leaf->vlens, slot, 0));
-	racy_store64(&leaf->klens, nibble_set(leaf->klens, slot, KLEN_LAYER));
-	version_unlock_changed(&leaf->version, path->version);
-	retire_record(session, old);
-	count_one(&session->counts.inserts);
-	for (; count > 0; count--)
-		count_one(&session->counts.layers);
-	return NB_OK;
 }
 
 /* --- removal --- */
@@ -536,7 +417,7 @@ enum pruned { PRUNE_DONE, PRUNE_AGAIN, PRUNE_ABOVE };
 
 /* Descend to the leaf in the layer that begins at byte `at` of the key. PRUNE_ABOVE: found it. */
 static enum pruned
-find_layer(struct mt_session *session, struct path *path, size_t at)
+find_layer(struct nb_session *session, struct path *path, size_t at)
 {
 	struct layer_slot layer;
 
@@ -556,7 +437,7 @@ find_layer(struct mt_session *session, struct path *path, size_t at)
 
 /* Remove the path's child from a locked inner node that has other children. Unlocks the node. */
 static void
-remove_child(struct mt_session *session, struct path *path, int level)
+remove_child(struct nb_session *session, struct path *path, int level)
 {
 	struct step *step = &path->steps[level];
 	struct inner *inner = step->inner;
@@ -583,17 +464,15 @@ remove_child(struct mt_session *session, struct path *path, int level)
  * PRUNE_ABOVE: this has emptied the leaf above, too.
  */
 static enum pruned
-unlink_leaf(struct mt_session *session, struct path *path)
+unlink_leaf(struct nb_session *session, struct path *path)
 {
 	int level = (int)path->depth - 1;
 	enum pruned pruned = PRUNE_DONE;
 
 	while (level >= 0 && version_count(path->steps[level].version) == 0)
 		level--;
-	if (!lock_levels(path, level)) {
-		version_unlock(&path->leaf->version, path->version);
-		return PRUNE_AGAIN;
-	}
+	if (!lock_levels(path, level))
+		return unlock(path, PRUNE_AGAIN);
 	if (level >= 0) {
 		remove_child(session, path, level);
 	} else if (path->upper != NULL) {
@@ -615,7 +494,7 @@ unlink_leaf(struct mt_session *session, struct path *path)
 }
 
 static enum pruned
-prune_once(struct mt_session *session, struct path *path, size_t at)
+prune_once(struct nb_session *session, struct path *path, size_t at)
 {
 	enum pruned found = find_layer(session, path, at);
 
@@ -628,12 +507,11 @@ prune_once(struct mt_session *session, struct path *path, size_t at)
 		return PRUNE_AGAIN;
 	if (order_count(path->leaf->order) == 0)
 		return unlink_leaf(session, path);
-	version_unlock(&path->leaf->version, path->version);
-	return PRUNE_DONE;
+	return unlock(path, PRUNE_DONE);
 }
 
 void
-mt_prune(struct mt_session *session, struct nb_slice key, size_t at)
+mt_prune(struct nb_session *session, struct nb_slice key, size_t at)
 {
 	struct path path = {.whole = key};
 	unsigned spins = 0;

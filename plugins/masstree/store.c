@@ -170,7 +170,7 @@ store_free(struct store *store)
 }
 
 int
-store_open(struct store **out, const struct nb_host *host, struct mt_tree *tree,
+store_open(struct store **out, const struct nb_host *host, struct nb_db *tree,
 	const struct store_args *args)
 {
 	struct store *store = aligned_alloc(128, (sizeof(*store) + 127) / 128 * 128);

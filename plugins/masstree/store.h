@@ -120,7 +120,7 @@ struct store_args {
 
 struct store {
 	const struct nb_host *host;
-	struct mt_tree *tree;
+	struct nb_db *tree;
 	char path[STORE_PATH_MAX];
 	int lock_fd;
 	uint32_t durability, sessions;
@@ -163,7 +163,7 @@ struct store {
  * records.
  */
 int
-store_open(struct store **out, const struct nb_host *host, struct mt_tree *tree,
+store_open(struct store **out, const struct nb_host *host, struct nb_db *tree,
 	const struct store_args *args);
 
 /** Call it when no session is open. Frees the store even on failure. */

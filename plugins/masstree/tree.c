@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 int
-mt_no_memory(const struct mt_session *session, const char *what)
+mt_no_memory(const struct nb_session *session, const char *what)
 {
 	return session->tree->host->fail(NB_FAIL, "out of memory for %s", what);
 }
@@ -46,12 +46,12 @@ choose_verbs(const struct mt_args *args)
 }
 
 int
-mt_open(struct mt_tree **out, const struct mt_args *args)
+mt_open(struct nb_db **out, const struct mt_args *args)
 {
 	const struct nb_host *host = args->host;
 	struct slab_options memory = {
 		.is_malloc = args->has_malloc, .is_small = args->has_small_pages};
-	struct mt_tree *tree = aligned_alloc(128, (sizeof(*tree) + 127) / 128 * 128);
+	struct nb_db *tree = aligned_alloc(128, (sizeof(*tree) + 127) / 128 * 128);
 
 	if (tree == NULL)
 		return host->fail(NB_FAIL, "out of memory");
@@ -67,14 +67,14 @@ mt_open(struct mt_tree **out, const struct mt_args *args)
 	tree->inflight_ops = args->inflight_ops;
 	tree->inflight_bytes = args->inflight_bytes;
 	tree->log = args->log;
-	tree->sessions = calloc(args->sessions, sizeof(struct mt_session *));
+	tree->sessions = calloc(args->sessions, sizeof(struct nb_session *));
 	tree->slab = slab_new(&memory);
 	tree->epochs = epochs_new(args->sessions, release_retired);
 	if (tree->sessions == NULL || tree->slab == NULL || tree->epochs == NULL ||
 		pthread_mutex_init(&tree->lock, NULL) != 0)
 		goto free_tree;
 	slab_cache_open(&tree->cache, tree->slab);
-	struct mt_session maker = {.tree = tree};
+	struct nb_session maker = {.tree = tree};
 	slab_cache_open(&maker.cache, tree->slab);
 	struct leaf *leaf = mt_leaf_new(&maker, LEAF_LINES_MAX, NULL, 0);
 	slab_cache_close(&maker.cache);
@@ -153,7 +153,7 @@ free_inner(struct slab_cache *cache, struct inner *inner, struct nodes *nodes)
  * leak.
  */
 static void
-free_all(struct mt_tree *tree)
+free_all(struct nb_db *tree)
 {
 	struct nodes nodes = {NULL};
 	bool has_memory = add_node(&nodes, root_load(&tree->anchor.root));
@@ -167,8 +167,8 @@ free_all(struct mt_tree *tree)
 	free(nodes.at);
 }
 
-void
-mt_close(struct mt_tree *tree)
+int
+mt_close(struct nb_db *tree)
 {
 	epochs_delete(tree->epochs);
 	mt_hints_delete(tree->hints);
@@ -178,15 +178,16 @@ mt_close(struct mt_tree *tree)
 	pthread_mutex_destroy(&tree->lock);
 	free(tree->sessions);
 	free(tree);
+	return NB_OK;
 }
 
 /* --- sessions --- */
 
 int
-mt_session_open(struct mt_session **out, struct mt_tree *tree, uint32_t id)
+mt_session_open(struct nb_session **out, struct nb_db *tree, uint32_t id)
 {
-	size_t size = (sizeof(struct mt_session) + 127) / 128 * 128;
-	struct mt_session *session = aligned_alloc(128, size);
+	size_t size = (sizeof(struct nb_session) + 127) / 128 * 128;
+	struct nb_session *session = aligned_alloc(128, size);
 
 	if (session == NULL)
 		return tree->host->fail(NB_FAIL, "out of memory for a session");
@@ -222,10 +223,10 @@ add_counts(struct mt_counts *to, const struct mt_counts *from)
 		sum[i] += __atomic_load_n(&its[i], __ATOMIC_RELAXED);
 }
 
-void
-mt_session_close(struct mt_session *session)
+int
+mt_session_close(struct nb_session *session)
 {
-	struct mt_tree *tree = session->tree;
+	struct nb_db *tree = session->tree;
 
 	epoch_exit(session->epoch); /* a loan that release has not ended */
 	epoch_close(session->epoch, &tree->cache);
@@ -235,72 +236,57 @@ mt_session_close(struct mt_session *session)
 	tree->sessions[session->id] = NULL;
 	pthread_mutex_unlock(&tree->lock);
 	async_close(&session->async);
-	free(session->words);
+	free(session->words.data);
 	mt_list_free(&session->list);
 	free(session->scan.frames);
 	free(session->scan.key);
 	free(session);
-}
-
-void
-mt_session_log(struct mt_session *session, void *log)
-{
-	session->log = log;
-}
-
-const struct nb_host *
-mt_host(const struct mt_session *session)
-{
-	return session->tree->host;
-}
-
-struct async *
-mt_async(struct mt_session *session)
-{
-	return &session->async;
+	return NB_OK;
 }
 
 /* --- the verbs, by processor and comparison --- */
 
 int
-mt_get(struct mt_session *session, struct nb_slice key, struct nb_slice *value)
+mt_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	return session->tree->verbs->get(session, key, value);
 }
 
 int
-mt_multi_get(struct mt_session *session, const struct nb_slice *keys, size_t count,
+mt_multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers)
 {
 	return session->tree->verbs->multi_get(session, keys, count, values, answers);
 }
 
 void
-mt_release(struct mt_session *session)
+mt_release(struct nb_session *session)
 {
 	epoch_exit(session->epoch);
 }
 
 int
-mt_put(struct mt_session *session, struct nb_slice key, struct nb_slice value)
+mt_put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	return session->tree->verbs->put(session, key, value);
 }
 
 int
-mt_insert(struct mt_session *session, struct nb_slice key, struct nb_slice value)
+mt_insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	return session->tree->verbs->insert(session, key, value);
 }
 
 int
-mt_add(struct mt_session *session, struct nb_slice key, uint64_t operand)
+mt_merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand)
 {
+	if (how != NB_MERGE_ADD_U64)
+		return session->tree->host->fail(NB_UNSUPPORTED, "merge can only add");
 	return session->tree->verbs->add(session, key, operand);
 }
 
 int
-mt_del(struct mt_session *session, struct nb_slice key)
+mt_del(struct nb_session *session, struct nb_slice key)
 {
 	return session->tree->verbs->del(session, key);
 }
@@ -308,7 +294,7 @@ mt_del(struct mt_session *session, struct nb_slice key)
 /* --- counters --- */
 
 struct mt_counts
-mt_counts_sum(const struct mt_tree *tree)
+mt_counts_sum(const struct nb_db *tree)
 {
 	struct mt_counts sum = tree->closed;
 
@@ -319,7 +305,7 @@ mt_counts_sum(const struct mt_tree *tree)
 }
 
 void
-mt_stats(struct mt_tree *tree, struct mt_stats *stats)
+mt_stats(struct nb_db *tree, struct mt_stats *stats)
 {
 	pthread_mutex_lock(&tree->lock);
 	struct mt_counts sum = mt_counts_sum(tree);

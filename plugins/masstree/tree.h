@@ -11,11 +11,6 @@
 
 #include <stdbool.h>
 
-#include "../common/async.h"
-
-struct mt_tree;
-struct mt_session;
-
 enum mt_change { MT_PUT, MT_DEL };
 
 /**
@@ -25,8 +20,7 @@ enum mt_change { MT_PUT, MT_DEL };
  * effect. A merge is recorded as a put of its sum.
  *
  * `record` must be short and must not call the tree. If it does not return NB_OK, the change
- * does not happen and the verb returns that value. `log` is the session's log, see
- * mt_session_log().
+ * does not happen and the verb returns that value. `log` is the session's member of that name.
  */
 struct mt_log {
 	int (*record)(
@@ -38,6 +32,7 @@ struct mt_log {
 	int (*record_list)(void *log, const struct nb_write *writes, size_t count);
 };
 
+/** A session and the database are those of the engine. */
 struct mt_args {
 	const struct nb_host *host;
 	uint32_t sessions, inflight_ops;
@@ -48,82 +43,71 @@ struct mt_args {
 };
 
 int
-mt_open(struct mt_tree **out, const struct mt_args *args);
-
-void
-mt_close(struct mt_tree *tree);
+mt_open(struct nb_db **out, const struct mt_args *args);
 
 int
-mt_session_open(struct mt_session **out, struct mt_tree *tree, uint32_t id);
-
-void
-mt_session_close(struct mt_session *session);
-
-/** Set the session's log, the first argument of `record`; NULL: do not record changes. */
-void
-mt_session_log(struct mt_session *session, void *log);
-
-const struct nb_host *
-mt_host(const struct mt_session *session);
-
-struct async *
-mt_async(struct mt_session *session);
-
-/* Same as the verbs in mininb/engine.h. */
+mt_close(struct nb_db *tree);
 
 int
-mt_get(struct mt_session *session, struct nb_slice key, struct nb_slice *value);
+mt_session_open(struct nb_session **out, struct nb_db *tree, uint32_t id);
+
+/* The functions below are verbs as in mininb/engine.h, up to mt_scan_close(). */
 
 int
-mt_multi_get(struct mt_session *session, const struct nb_slice *keys, size_t count,
+mt_session_close(struct nb_session *session);
+
+int
+mt_get(struct nb_session *session, struct nb_slice key, struct nb_slice *value);
+
+int
+mt_multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers);
 
 void
-mt_release(struct mt_session *session);
+mt_release(struct nb_session *session);
 
 int
-mt_put(struct mt_session *session, struct nb_slice key, struct nb_slice value);
+mt_put(struct nb_session *session, struct nb_slice key, struct nb_slice value);
 
 int
-mt_insert(struct mt_session *session, struct nb_slice key, struct nb_slice value);
-
-/** Add to a number of 8 bytes. A missing key gets the operand as its value. */
-int
-mt_add(struct mt_session *session, struct nb_slice key, uint64_t operand);
+mt_insert(struct nb_session *session, struct nb_slice key, struct nb_slice value);
 
 int
-mt_del(struct mt_session *session, struct nb_slice key);
+mt_merge(struct nb_session *session, struct nb_slice key, uint32_t how, uint64_t operand);
+
+int
+mt_del(struct nb_session *session, struct nb_slice key);
 
 /**
  * Execute the steps as one operation, whatever the flags: all others come before or after it.
  * Exception: without NB_EXEC_SNAPSHOT, a list of only gets reads each key separately.
  */
 int
-mt_execute(struct mt_session *session, struct nb_step *steps, size_t count, uint32_t flags);
+mt_execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_t flags);
 
 /** Perform all of the writes, or none. */
 int
-mt_batch(struct mt_session *session, const struct nb_write *writes, size_t count);
+mt_batch(struct nb_session *session, const struct nb_write *writes, size_t count);
 
 /**
  * A scan is not a snapshot: it reads each leaf at a different moment. It returns each record
  * that exists during the whole scan exactly once, and the keys in order.
  */
 int
-mt_scan_open(struct mt_session *session, const struct nb_scan_args *args);
+mt_scan_open(struct nb_session *session, const struct nb_scan_args *args);
 
 int
-mt_scan_next(struct mt_session *session, struct nb_slice *key, struct nb_slice *value);
+mt_scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice *value);
 
 int
-mt_scan_close(struct mt_session *session);
+mt_scan_close(struct nb_session *session);
 
 /**
  * Store up to `room` slices of 8 bytes, in order, that divide the keys into ranges of similar
  * size for parallel scans. Returns their number: 0 for a small tree or without memory.
  */
 size_t
-mt_pivots(struct mt_session *session, uint64_t *pivots, size_t room);
+mt_pivots(struct nb_session *session, uint64_t *pivots, size_t room);
 
 /** Gauges and counters since the open. Any thread. */
 struct mt_stats {
@@ -135,13 +119,13 @@ struct mt_stats {
 };
 
 void
-mt_stats(struct mt_tree *tree, struct mt_stats *stats);
+mt_stats(struct nb_db *tree, struct mt_stats *stats);
 
 /**
  * Walk the whole tree and check its invariants. No session may be inside a call. Returns the
  * number of records; -1: `what` describes the violation. For tests.
  */
 int64_t
-mt_check(struct mt_tree *tree, char *what, size_t room);
+mt_check(struct nb_db *tree, char *what, size_t room);
 
 #endif /* MASSTREE_TREE_H */

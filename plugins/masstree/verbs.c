@@ -29,7 +29,7 @@
 
 /* Descend one level, to the child of the slice; *version becomes its version. NULL: restart. */
 static inline struct node *
-go_down(const struct mt_tree *tree, struct node *node, uint64_t *version, uint64_t slice)
+go_down(const struct nb_db *tree, struct node *node, uint64_t *version, uint64_t slice)
 {
 	struct inner *inner = (struct inner *)node;
 	unsigned index = inner_index(inner, version_count(*version), slice);
@@ -70,9 +70,9 @@ look(struct leaf *leaf, uint64_t version, const struct key *key, struct found *f
 
 /* Descend through all layers to the key's value. Returns whether it exists. Called in an epoch. */
 static inline bool
-find_value(struct mt_session *session, struct nb_slice whole, struct found *found)
+find_value(struct nb_session *session, struct nb_slice whole, struct found *found)
 {
-	struct mt_tree *tree = session->tree;
+	struct nb_db *tree = session->tree;
 	const uint64_t *holder;
 	uint64_t holder_version, version;
 	struct node *node;
@@ -125,7 +125,7 @@ lend(const struct found *found, uint64_t *word, struct nb_slice *value)
 }
 
 static int
-get(struct mt_session *session, struct nb_slice key, struct nb_slice *value)
+get(struct nb_session *session, struct nb_slice key, struct nb_slice *value)
 {
 	struct found found = {0};
 
@@ -152,7 +152,7 @@ struct lookup {
 };
 
 static inline void
-lookup_start(struct mt_tree *tree, struct lookup *lookup, struct nb_slice key)
+lookup_start(struct nb_db *tree, struct lookup *lookup, struct nb_slice key)
 {
 	key_start(&lookup->key, key);
 	lookup->holder = &tree->anchor.version;
@@ -166,7 +166,7 @@ lookup_start(struct mt_tree *tree, struct lookup *lookup, struct nb_slice key)
  * *is_done: the result is in `found`.
  */
 static inline bool
-lookup_step(const struct mt_tree *tree, struct lookup *lookup, bool *is_done)
+lookup_step(const struct nb_db *tree, struct lookup *lookup, bool *is_done)
 {
 	struct node *node = lookup->node;
 	uint64_t version = version_read(&node->version);
@@ -194,7 +194,7 @@ lookup_step(const struct mt_tree *tree, struct lookup *lookup, bool *is_done)
 
 /* Process one node or the record. True: the lookup has ended, and `found` has the result. */
 static inline bool
-lookup_go(struct mt_session *session, struct lookup *lookup, struct nb_slice key)
+lookup_go(struct nb_session *session, struct lookup *lookup, struct nb_slice key)
 {
 	bool is_done = false;
 
@@ -217,30 +217,18 @@ lookup_go(struct mt_session *session, struct lookup *lookup, struct nb_slice key
 	return false;
 }
 
-static bool
-reserve_words(struct mt_session *session, size_t count)
-{
-	if (count <= session->words_room)
-		return true;
-	uint64_t *words = realloc(session->words, count * sizeof(*words));
-	if (words == NULL)
-		return false;
-	session->words = words;
-	session->words_room = count;
-	return true;
-}
-
 /* Up to LOOKUPS lookups are in progress at once. When one ends, the next begins. */
 static int
-multi_get(struct mt_session *session, const struct nb_slice *keys, size_t count,
+multi_get(struct nb_session *session, const struct nb_slice *keys, size_t count,
 	struct nb_slice *values, int32_t *answers)
 {
 	struct lookup lookups[LOOKUPS];
 	unsigned under_way = 0;
 	uint32_t next = 0;
 
-	if (!reserve_words(session, count))
+	if (!buffer_reserve(&session->words, count * sizeof(uint64_t)))
 		return mt_no_memory(session, "the values");
+	uint64_t *words = (uint64_t *)(void *)session->words.data;
 	epoch_enter(session->epoch);
 	for (; next < count && under_way < LOOKUPS; next++) {
 		lookups[under_way].at = next;
@@ -254,7 +242,7 @@ multi_get(struct mt_session *session, const struct nb_slice *keys, size_t count,
 			continue;
 		answers[at] = lookup->found.klen != 0 ? NB_OK : NB_NOT_FOUND;
 		if (answers[at] == NB_OK)
-			lend(&lookup->found, &session->words[at], &values[at]);
+			lend(&lookup->found, &words[at], &values[at]);
 		if (next < count) {
 			lookup->at = next;
 			lookup_start(session->tree, lookup, keys[next++]);
@@ -273,7 +261,7 @@ multi_get(struct mt_session *session, const struct nb_slice *keys, size_t count,
  * but it loses slices only with a new version.
  */
 static inline bool
-path_goes_on(const struct mt_session *session, struct path *path)
+path_goes_on(const struct nb_session *session, struct path *path)
 {
 	uint64_t slice = slice_of_bytes(path->whole.data, path->whole.size);
 
@@ -290,7 +278,7 @@ path_goes_on(const struct mt_session *session, struct path *path)
  * locked.
  */
 static inline void
-descend(struct mt_session *session, struct path *path)
+descend(struct nb_session *session, struct path *path)
 {
 	bool goes_on = path_goes_on(session, path);
 	const void *hinted = NULL;
@@ -329,7 +317,7 @@ descend(struct mt_session *session, struct path *path)
  * -1.
  */
 static inline int
-descend_and_lock(struct mt_session *session, struct path *path, struct nb_slice key)
+descend_and_lock(struct nb_session *session, struct path *path, struct nb_slice key)
 {
 	path->whole = key;
 	for (;;) {
@@ -344,13 +332,6 @@ descend_and_lock(struct mt_session *session, struct path *path, struct nb_slice 
 		return -1;
 	return leaf_find(path->leaf, leaf_slots(path->version), path->leaf->order,
 		path->key.slice, path->key.klen);
-}
-
-static inline int
-unlock(struct path *path, int rc)
-{
-	version_unlock(&path->leaf->version, path->version);
-	return rc;
 }
 
 /* Whether the slot has another key: the same slice, but another suffix. */
@@ -380,7 +361,7 @@ word_in_place(struct path *path, unsigned slot)
 
 /* Replace the value by one store, which is atomic for readers. Unlocks the leaf. */
 static inline int
-replace_word(struct mt_session *session, struct path *path, uint64_t *at, uint64_t word)
+replace_word(struct nb_session *session, struct path *path, uint64_t *at, uint64_t word)
 {
 	int rc = mt_record(
 		session, MT_PUT, path->whole, (struct nb_slice){&word, sizeof(word)});
@@ -394,7 +375,7 @@ replace_word(struct mt_session *session, struct path *path, uint64_t *at, uint64
 
 /* Replace the entry's value. If word and length must change together, readers wait. Unlocks. */
 static int
-replace(struct mt_session *session, struct path *path, unsigned slot, struct nb_slice value)
+replace(struct nb_session *session, struct path *path, unsigned slot, struct nb_slice value)
 {
 	struct leaf *leaf = path->leaf;
 	uint64_t *word = leaf_word(leaf, leaf_slots(path->version), slot), old = *word;
@@ -424,7 +405,7 @@ replace(struct mt_session *session, struct path *path, unsigned slot, struct nb_
 }
 
 static int
-update(struct mt_session *session, struct path *path, unsigned slot, struct nb_slice value)
+update(struct nb_session *session, struct path *path, unsigned slot, struct nb_slice value)
 {
 	uint64_t word, *at;
 
@@ -437,7 +418,7 @@ update(struct mt_session *session, struct path *path, unsigned slot, struct nb_s
 
 /* Add a missing key. NB_CONFLICT: restart. Unlocks the leaf. */
 static int
-add_key(struct mt_session *session, struct path *path, struct nb_slice value)
+add_key(struct nb_session *session, struct path *path, struct nb_slice value)
 {
 	struct leaf *leaf = path->leaf;
 	struct entry entry;
@@ -466,7 +447,7 @@ enum how { HOW_PUT, HOW_INSERT, HOW_ADD, HOW_RESERVE };
 
 /* Store to a key that has an entry, in that slot. Unlocks the leaf. */
 static inline int
-store_again(struct mt_session *session, struct path *path, unsigned slot, struct nb_slice value,
+store_again(struct nb_session *session, struct path *path, unsigned slot, struct nb_slice value,
 	enum how how)
 {
 	if (how == HOW_RESERVE)
@@ -480,7 +461,7 @@ store_again(struct mt_session *session, struct path *path, unsigned slot, struct
 	uint64_t operand, *at = word_in_place(path, slot);
 	if (at == NULL) {
 		unlock(path, NB_FAIL);
-		return mt_host(session)->fail(
+		return session->tree->host->fail(
 			NB_FAIL, "merge: the value does not have 8 bytes; an addition needs 8");
 	}
 	memcpy(&operand, value.data, sizeof(operand));
@@ -490,7 +471,7 @@ store_again(struct mt_session *session, struct path *path, unsigned slot, struct
 /* The caller is in an epoch. */
 static inline int
 store_within(
-	struct mt_session *session, struct nb_slice key, struct nb_slice value, enum how how)
+	struct nb_session *session, struct nb_slice key, struct nb_slice value, enum how how)
 {
 	struct path *path = &session->path;
 	unsigned spins = 0;
@@ -513,7 +494,7 @@ store_within(
 }
 
 static inline int
-store(struct mt_session *session, struct nb_slice key, struct nb_slice value, enum how how)
+store(struct nb_session *session, struct nb_slice key, struct nb_slice value, enum how how)
 {
 	epoch_enter(session->epoch);
 	int rc = store_within(session, key, value, how);
@@ -522,26 +503,26 @@ store(struct mt_session *session, struct nb_slice key, struct nb_slice value, en
 }
 
 static int
-put(struct mt_session *session, struct nb_slice key, struct nb_slice value)
+put(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	return store(session, key, value, HOW_PUT);
 }
 
 static int
-insert(struct mt_session *session, struct nb_slice key, struct nb_slice value)
+insert(struct nb_session *session, struct nb_slice key, struct nb_slice value)
 {
 	return store(session, key, value, HOW_INSERT);
 }
 
 static int
-add(struct mt_session *session, struct nb_slice key, uint64_t operand)
+add(struct nb_session *session, struct nb_slice key, uint64_t operand)
 {
 	return store(session, key, (struct nb_slice){&operand, sizeof(operand)}, HOW_ADD);
 }
 
 /* Remove the entry and unlock the leaf. Unlink the leaf if it is then empty. */
 static void
-remove_slot(struct mt_session *session, struct path *path, unsigned slot)
+remove_slot(struct nb_session *session, struct path *path, unsigned slot)
 {
 	unsigned vlen = nibble(path->leaf->vlens, slot);
 	uint64_t word = *leaf_word(path->leaf, leaf_slots(path->version), slot);
@@ -559,7 +540,7 @@ remove_slot(struct mt_session *session, struct path *path, unsigned slot)
 
 /* Remove the key: with is_absent only a placeholder, else only a key with a value. In an epoch. */
 static int
-remove_key(struct mt_session *session, struct nb_slice key, bool is_absent)
+remove_key(struct nb_session *session, struct nb_slice key, bool is_absent)
 {
 	struct path *path = &session->path;
 	int slot = descend_and_lock(session, path, key);
@@ -576,7 +557,7 @@ remove_key(struct mt_session *session, struct nb_slice key, bool is_absent)
 }
 
 static int
-del(struct mt_session *session, struct nb_slice key)
+del(struct nb_session *session, struct nb_slice key)
 {
 	epoch_enter(session->epoch);
 	int rc = remove_key(session, key, false);
@@ -587,20 +568,20 @@ del(struct mt_session *session, struct nb_slice key)
 /* --- for lists --- */
 
 static int
-reserve(struct mt_session *session, struct nb_slice key)
+reserve(struct nb_session *session, struct nb_slice key)
 {
 	return store_within(session, key, mt_absent, HOW_RESERVE);
 }
 
 static void
-sweep(struct mt_session *session, struct nb_slice key)
+sweep(struct nb_session *session, struct nb_slice key)
 {
 	int ignored = remove_key(session, key, true); /* another session may have filled it */
 	(void)ignored;
 }
 
 static void
-locate(struct mt_session *session, struct nb_slice key, struct place *place)
+locate(struct nb_session *session, struct nb_slice key, struct place *place)
 {
 	struct path *path = &session->path;
 
@@ -610,12 +591,4 @@ locate(struct mt_session *session, struct nb_slice key, struct place *place)
 	*place = (struct place){path->key, path->leaf, path->version};
 }
 
-const struct mt_verbs VERBS = {.get = get,
-	.multi_get = multi_get,
-	.put = put,
-	.insert = insert,
-	.add = add,
-	.del = del,
-	.locate = locate,
-	.reserve = reserve,
-	.sweep = sweep};
+const struct mt_verbs VERBS = {get, multi_get, put, insert, add, del, locate, reserve, sweep};

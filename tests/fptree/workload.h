@@ -68,8 +68,8 @@ struct model {
 struct subject {
 	const struct workload *workload;
 	struct pool *pool;
-	struct tree *tree;
-	struct tree_session *session;
+	struct nb_db *tree;
+	struct nb_session *session;
 };
 
 void
