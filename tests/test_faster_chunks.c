@@ -20,11 +20,10 @@
 #include "store.h"
 
 /* after store.h: `fail` is a macro of Check */
-#include "faster_rig.h"
+#include "faster_case.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -36,64 +35,33 @@ enum { YES = 1 /* index_checkpoint */, A_WHILE_MS = 40 };
 /* The index has room for all keys, so it does not grow. */
 static const struct rig with_copies = {
 	.names = {"index_checkpoint", "index_size"}, .values = {YES, 1 << 20}};
-static struct rig rig;
-static struct nb_session *mine, *other;
+static struct nb_session *other;
 
 static void
 begin(const struct rig *how, const char *path)
 {
-	rig = *how;
-	ck_assert_msg(rig_try_open(&rig, path) == NB_OK, "%s", host_failure);
-	mine = rig_session(&rig, 0);
+	case_begin_at(how, path);
 	other = rig_session(&rig, 1);
 }
 
 static void
 end(void)
 {
-	rig_end_session(mine);
 	rig_end_session(other);
-	rig_close(&rig);
+	case_end();
 }
 
 static int
-put(struct nb_session *session, uint64_t key, uint64_t value)
+add(struct nb_session *own, uint64_t key, uint64_t more)
 {
-	return rig_engine->put(
-		session, slice_of(&key, sizeof(key)), slice_of(&value, sizeof(value)));
-}
-
-static int
-add(struct nb_session *session, uint64_t key, uint64_t more)
-{
-	return rig_engine->merge(session, slice_of(&key, sizeof(key)), NB_MERGE_ADD_U64, more);
-}
-
-/* UINT64_MAX: not found. */
-static uint64_t
-number_at(uint64_t key)
-{
-	struct nb_slice value;
-	uint64_t number = UINT64_MAX;
-	int rc = rig_engine->get(mine, slice_of(&key, sizeof(key)), &value);
-
-	ck_assert_msg(rc == NB_OK || rc == NB_NOT_FOUND, "%s", host_failure);
-	if (rc == NB_OK)
-		memcpy(&number, value.data, sizeof(number));
-	return number;
+	return rig_engine->merge(own, slice_of(&key, sizeof(key)), NB_MERGE_ADD_U64, more);
 }
 
 static void
-put_some(struct nb_session *session)
+put_some(struct nb_session *own)
 {
 	for (uint64_t key = OTHERS; key < OTHERS + SOME; key++)
-		ck_assert_int_eq(put(session, key, key), NB_OK);
-}
-
-static void
-cut(void)
-{
-	ck_assert_int_eq(rig_engine->flush(rig.db, NB_SETTLE_FLUSH), NB_OK);
+		ck_assert_int_eq(put_in(own, key, key), NB_OK);
 }
 
 static void
@@ -107,9 +75,7 @@ reopen(void)
 static void
 crash(void)
 {
-	ck_assert_int_eq(system("mkdir -p copy && cp log meta copy && "
-				"if [ -e index ]; then cp index copy; fi"),
-		0);
+	copy_files("copy");
 	end();
 	begin(&(struct rig){0}, "copy");
 }
@@ -131,10 +97,10 @@ actor_main(void *of_thread)
 	int rc = NB_OK;
 
 	if (actor->doing == ADD_AFTER_PUT)
-		rc = put(other, 99, 0);
+		rc = put_in(other, 99, 0);
 	if (rc == NB_OK)
 		rc = actor->doing == CHECKPOINT ? rig_engine->checkpoint(rig.db)
-			: actor->doing == PUT   ? put(other, actor->key, actor->number)
+			: actor->doing == PUT   ? put_in(other, actor->key, actor->number)
 						: add(other, actor->key, actor->number);
 	actor->answer = rc;
 	__atomic_store_n(&actor->is_done, true, __ATOMIC_RELEASE);
@@ -174,10 +140,10 @@ finish(struct actor *actor)
 TEST(record_after_a_cut_has_an_address_after_it)
 {
 	begin(&(struct rig){0}, ".");
-	ck_assert_int_eq(put(mine, 1, 1), NB_OK);
-	cut();
-	ck_assert_int_eq(put(mine, 2, 2), NB_OK);
-	ck_assert_int_eq(add(mine, 1, 10), NB_OK);
+	put_number(1, 1);
+	flush_log();
+	put_number(2, 2);
+	ck_assert_int_eq(add(session, 1, 10), NB_OK);
 	reopen();
 	ck_assert_uint_eq(number_at(1), 11);
 	ck_assert_uint_eq(number_at(2), 2);
@@ -190,10 +156,10 @@ TEST(newest_record_of_a_key_has_the_greatest_address)
 	const uint64_t key = 1, wide[2] = {0};
 
 	begin(&(struct rig){0}, ".");
-	ck_assert_int_eq(put(mine, 1, 1), NB_OK);
+	put_number(1, 1);
 	ck_assert_int_eq(
 		rig_engine->put(other, slice_of(&key, sizeof(key)), slice_of(wide, 16)), NB_OK);
-	ck_assert_int_eq(put(mine, 1, 2), NB_OK);
+	put_number(1, 2);
 	reopen();
 	ck_assert_uint_eq(number_at(1), 2);
 	end();
@@ -206,10 +172,10 @@ TEST_EACH(log_with_unused_rests_of_chunks_is_readable, 2)
 
 	begin(&(struct rig){0}, ".");
 	for (uint64_t key = 0; key < count; key++) {
-		ck_assert_int_eq(put(mine, key, 1), NB_OK);
-		ck_assert_int_eq(put(other, 100 + key, 2), NB_OK);
+		put_number(key, 1);
+		ck_assert_int_eq(put_in(other, 100 + key, 2), NB_OK);
 	}
-	cut();
+	flush_log();
 	crash();
 	for (uint64_t key = 0; key < count; key++) {
 		ck_assert_uint_eq(number_at(key), 1);
@@ -224,15 +190,15 @@ TEST(change_after_a_cut_copies_the_record_once)
 
 	begin(&(struct rig){0}, ".");
 	for (uint64_t i = 1; i < 6; i++)
-		ck_assert_int_eq(put(mine, i, i), NB_OK);
-	ck_assert_int_eq(rig_engine->del(mine, slice_of(&key, sizeof(key))), NB_OK);
-	cut();
+		put_number(i, i);
+	ck_assert_int_eq(rig_engine->del(session, slice_of(&key, sizeof(key))), NB_OK);
+	flush_log();
 	uint64_t before = rig_stat(&rig, "appended");
 	for (unsigned round = 0; round < 2; round++) {
-		ck_assert_int_eq(add(mine, 1, 10), NB_OK);
-		ck_assert_int_eq(add(mine, 2, 10), NB_OK);
-		ck_assert_int_eq(add(mine, 3, 10), NB_OK);
-		ck_assert_int_eq(put(mine, 4, 50), NB_OK);
+		ck_assert_int_eq(add(session, 1, 10), NB_OK);
+		ck_assert_int_eq(add(session, 2, 10), NB_OK);
+		ck_assert_int_eq(add(session, 3, 10), NB_OK);
+		put_number(4, 50);
 	}
 	ck_assert_uint_eq(rig_stat(&rig, "appended") - before, 4);
 	ck_assert_uint_eq(rig_stat(&rig, "updates_copied"), 2);
@@ -249,13 +215,13 @@ TEST(change_after_a_cut_copies_the_record_once)
 TEST(page_of_an_unfinished_flush_is_not_a_cut)
 {
 	begin(&(struct rig){0}, ".");
-	put_some(mine);
+	put_some(session);
 	rig_faults[RIG_WRITE] = (struct rig_fault){
 		.error = EIO, .after = 2}; /* a page, a seal */
 	ck_assert_int_eq(rig_engine->checkpoint(rig.db), NB_FAIL);
 	rig_faults[RIG_WRITE] = (struct rig_fault){0};
 	ck_assert_int_eq(system("mkdir copy && cp log meta copy"), 0);
-	rig_end_session(mine);
+	rig_end_session(session);
 	rig_end_session(other);
 	ck_assert_int_eq(rig_engine->close(rig.db), NB_FAIL);
 	begin(&(struct rig){0}, "copy");
@@ -270,7 +236,7 @@ TEST(checkpoint_provides_frames_for_the_copies_after_it)
 
 	begin(&(struct rig){0}, ".");
 	for (uint64_t key = 0; key < 200; key++)
-		ck_assert_int_eq(put(mine, key, key), NB_OK);
+		put_number(key, key);
 	void *third = log_at(&rig.db->log, 2 * RIG_PAGE);
 	ck_assert_uint_lt(rig_stat(&rig, "log"), 2 * RIG_PAGE);
 #ifdef MADV_POPULATE_WRITE
@@ -292,10 +258,10 @@ TEST(record_after_one_after_a_cut_is_after_it_too)
 	struct actor cutting = {CHECKPOINT};
 
 	begin(&(struct rig){0}, ".");
-	ck_assert_int_eq(put(mine, 1, 1), NB_OK);
+	put_number(1, 1);
 	start_and_hold(&cutting, MOMENT_CUT);
-	ck_assert_int_eq(put(other, 2, 2), NB_OK);
-	ck_assert_int_eq(put(mine, 3, 3), NB_OK);
+	ck_assert_int_eq(put_in(other, 2, 2), NB_OK);
+	put_number(3, 3);
 	rig_let_go(MOMENT_CUT);
 	finish(&cutting);
 	crash();
@@ -312,7 +278,7 @@ TEST(copy_of_a_fuzzy_record_includes_late_additions)
 		     second = {ADD_AFTER_PUT, .key = 1, .number = 10}, cutting = {CHECKPOINT};
 
 	begin(&(struct rig){0}, ".");
-	ck_assert_int_eq(put(mine, 1, 1), NB_OK);
+	put_number(1, 1);
 	start_and_hold(&first, MOMENT_STORE);
 	struct nb_session *of_first = other;
 	other = rig_session(&rig, 2);
@@ -337,12 +303,12 @@ TEST(copy_that_is_not_linked_is_not_recovered)
 	struct actor late = {ADD, .key = 1, .number = 10};
 
 	begin(&(struct rig){0}, ".");
-	ck_assert_int_eq(put(mine, 1, 1), NB_OK);
-	cut();
-	ck_assert_int_eq(put(mine, 2, 2), NB_OK);
-	ck_assert_int_eq(put(other, 3, 3), NB_OK);
+	put_number(1, 1);
+	flush_log();
+	put_number(2, 2);
+	ck_assert_int_eq(put_in(other, 3, 3), NB_OK);
 	start_and_hold(&late, MOMENT_LINK);
-	ck_assert_int_eq(add(mine, 1, 10), NB_OK);
+	ck_assert_int_eq(add(session, 1, 10), NB_OK);
 	rig_let_go(MOMENT_LINK);
 	finish(&late);
 	ck_assert_uint_eq(rig_stat(&rig, "retries"), 1);
@@ -359,10 +325,10 @@ TEST(record_after_a_copy_of_the_index_began_is_found)
 	struct actor copying = {CHECKPOINT};
 
 	begin(&with_copies, ".");
-	ck_assert_int_eq(put(mine, 1, 1), NB_OK);
+	put_number(1, 1);
 	put_some(other);
 	start_and_hold(&copying, MOMENT_INDEX_COPIED);
-	ck_assert_int_eq(put(mine, 2, 2), NB_OK);
+	put_number(2, 2);
 	rig_let_go(MOMENT_INDEX_COPIED);
 	finish(&copying);
 	crash();
@@ -381,7 +347,7 @@ TEST(copy_of_the_index_begins_after_all_older_records_are_linked)
 
 	begin(&with_copies, ".");
 	start_and_hold(&linking, MOMENT_LINK);
-	put_some(mine);
+	put_some(session);
 	rig_hold(MOMENT_INDEX_COPIED);
 	start(&copying);
 	for (unsigned i = 0; i < A_WHILE_MS && !rig_is_held(MOMENT_INDEX_COPIED); i++)

@@ -18,7 +18,7 @@
 #include "record.h"
 
 /* after it: `fail` is a macro of Check */
-#include "faster_rig.h"
+#include "faster_case.h"
 
 #include <string.h>
 
@@ -27,38 +27,11 @@
 enum { FEW = 100, GROUP = SMALL_SIZE + SEAL_SIZE, JUNK = 200, SECTOR = 512 };
 enum { AUTO, YES, NO }; /* index_checkpoint */
 
-static struct rig rig;
-static struct nb_session *session;
-
 static void
 begin_at(const struct rig *how, const char *path)
 {
-	rig = *how;
 	host_logs = 0;
-	ck_assert_msg(rig_try_open(&rig, path) == NB_OK, "%s", host_failure);
-	session = rig_session(&rig, 0);
-}
-
-static void
-end(void)
-{
-	rig_end_session(session);
-	rig_close(&rig);
-}
-
-static void
-put_number(uint64_t key)
-{
-	int rc = rig_engine->put(
-		session, slice_of(&key, sizeof(key)), slice_of(&key, sizeof(key)));
-	ck_assert_msg(rc == NB_OK, "%s", host_failure);
-}
-
-static void
-put_numbers(uint64_t from, uint64_t to)
-{
-	for (uint64_t key = from; key < to; key++)
-		put_number(key);
+	case_begin_at(how, path);
 }
 
 /* The database has the numbers before `end`, and none after it. */
@@ -71,24 +44,6 @@ has_numbers(uint64_t end_of_them, uint64_t most)
 
 		ck_assert_int_eq(rc, key < end_of_them ? NB_OK : NB_NOT_FOUND);
 	}
-}
-
-static void
-make_checkpoint(void)
-{
-	ck_assert_int_eq(rig_engine->checkpoint(rig.db), NB_OK);
-}
-
-static void
-copy_files(const char *to)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command),
-		"rm -rf %s && mkdir %s && for file in log meta index; do "
-		"[ ! -e $file ] || cp $file %s; done",
-		to, to, to);
-	ck_assert_int_eq(system(command), 0);
 }
 
 static size_t
@@ -104,7 +59,7 @@ crash(void)
 	size_t last = log_end();
 
 	copy_files("copy");
-	end();
+	case_end();
 	return last;
 }
 
@@ -163,20 +118,20 @@ static const struct rig synced = {.durability = NB_DUR_COMMIT};
 TEST(torn_end_is_dropped_with_its_size)
 {
 	begin_at(&plain, ".");
-	put_numbers(0, FEW);
+	put_many(0, FEW, 0);
 	make_checkpoint();
 	size_t from = crash(), to = size_of_log() + JUNK;
 	overwrite(to - JUNK, 0x55, JUNK);
 	overwrite(to, 0, SECTOR);
 	is_cut(&plain, from, to);
 	has_numbers(FEW, FEW + 1);
-	end();
+	case_end();
 }
 
 TEST(zeros_at_the_end_are_dropped_silently)
 {
 	begin_at(&plain, ".");
-	put_numbers(0, FEW);
+	put_many(0, FEW, 0);
 	make_checkpoint();
 	size_t from = crash();
 	overwrite(size_of_log(), 0, 3 * RIG_PAGE);
@@ -184,14 +139,14 @@ TEST(zeros_at_the_end_are_dropped_silently)
 	ck_assert_msg(host_logs == 0, "%s", host_logged);
 	ck_assert_uint_lt(size_of_log(), from + RIG_PAGE);
 	has_numbers(FEW, FEW + 1);
-	end();
+	case_end();
 }
 
 /* Each could state that the log was synced after the cut, but has one impossible member. */
 TEST(records_like_seals_are_dropped)
 {
 	begin_at(&plain, ".");
-	put_numbers(0, FEW);
+	put_many(0, FEW, 0);
 	make_checkpoint();
 	size_t from = crash(), to = size_of_log();
 	const uint64_t header = header_of(HEADER_SEAL, to - 8);
@@ -210,7 +165,7 @@ TEST(records_like_seals_are_dropped)
 	ck_assert_uint_eq(fwrite(wrong, 1, sizeof(wrong), file), sizeof(wrong));
 	ck_assert_int_eq(fclose(file), 0);
 	is_cut(&plain, from, to + sizeof(wrong));
-	end();
+	case_end();
 }
 
 /* --- damage before it --- */
@@ -219,7 +174,7 @@ TEST(records_like_seals_are_dropped)
 TEST_EACH(damage_before_a_synced_seal_is_refused, 3)
 {
 	begin_at(&synced, ".");
-	put_numbers(0, FEW);
+	put_many(0, FEW, 0);
 	size_t last = crash() - GROUP;
 	for (size_t at = SEAL_SIZE; at < last; at += GROUP) {
 		size_t size, sector = at / SECTOR * SECTOR;
@@ -239,19 +194,19 @@ TEST_EACH(damage_before_a_synced_seal_is_refused, 3)
 	begin_at(&synced, "copy");
 	ck_assert_msg(host_logs == 0, "%s", host_logged);
 	has_numbers(FEW, FEW + 1);
-	end();
+	case_end();
 }
 
 /* Nothing states that the last group was synced, so it may be torn. */
 TEST(damage_after_the_last_stated_sync_is_a_torn_end)
 {
 	begin_at(&synced, ".");
-	put_numbers(0, FEW);
+	put_many(0, FEW, 0);
 	size_t last = crash();
 	file_flip("copy/log", last - GROUP);
 	is_cut(&synced, last - GROUP, last);
 	has_numbers(FEW - 1, FEW + 1);
-	end();
+	case_end();
 }
 
 /* A power failure at `process` or `periodic` may keep later pages without earlier ones. */
@@ -262,10 +217,10 @@ TEST_EACH(damage_without_a_sync_after_it_is_a_torn_end, 2)
 		.values = {3600000000000}};
 
 	begin_at(&how, ".");
-	put_numbers(0, FEW);
+	put_many(0, FEW, 0);
 	ck_assert_int_eq(rig_engine->flush(rig.db, NB_SETTLE_FLUSH), NB_OK); /* it syncs */
 	size_t from = log_end();
-	put_numbers(FEW, 4 * FEW);
+	put_many(FEW, 4 * FEW, 0);
 	size_t to = crash();
 	file_flip("copy/log", from - GROUP);
 	is_refused(&how, "as a seal after that states");
@@ -273,7 +228,7 @@ TEST_EACH(damage_without_a_sync_after_it_is_a_torn_end, 2)
 	file_flip("copy/log", from);
 	is_cut(&how, from, to);
 	has_numbers(FEW, 4 * FEW);
-	end();
+	case_end();
 }
 
 /* A checkpoint syncs the log up to the end of its copy, at each level. */
@@ -283,7 +238,7 @@ TEST(damage_before_the_end_of_the_copy_is_refused)
 	const struct rig without = {.names = {"index_checkpoint"}, .values = {NO}};
 
 	begin_at(&how, ".");
-	put_numbers(0, 10 * FEW);
+	put_many(0, 10 * FEW, 0);
 	make_checkpoint();
 	size_t last = crash();
 	file_flip("copy/log", 100);
@@ -301,8 +256,8 @@ TEST_EACH(log_that_is_shorter_than_at_its_last_open_is_refused, 2)
 	const struct rig how = {.durability = _i == 0 ? NB_DUR_COMMIT : NB_DUR_PROCESS};
 
 	begin_at(&how, ".");
-	put_numbers(0, FEW);
-	end();
+	put_many(0, FEW, 0);
+	case_end();
 	begin_at(&how, ".");
 	crash();
 	ck_assert_int_eq(truncate("copy/log", SEAL_SIZE + GROUP), 0);
@@ -313,7 +268,7 @@ TEST_EACH(log_that_is_shorter_than_at_its_last_open_is_refused, 2)
 	begin_at(&how, "copy"); /* the log was not synced: a power failure may shorten it */
 	ck_assert_msg(host_logs == 0, "%s", host_logged);
 	has_numbers(1, FEW);
-	end();
+	case_end();
 }
 
 /* --- opens that accept the loss --- */
@@ -329,7 +284,7 @@ TEST_EACH(accepted_loss_is_reported_and_final, 2)
 	const size_t from = SEAL_SIZE + 9 * GROUP;
 
 	begin_at(&how, ".");
-	put_numbers(0, FEW);
+	put_many(0, FEW, 0);
 	make_checkpoint();
 	size_t to = crash();
 	if (_i == 0)
@@ -342,15 +297,15 @@ TEST_EACH(accepted_loss_is_reported_and_final, 2)
 		"set accept_loss=yes");
 	is_cut(&lossy, from, to);
 	has_numbers(9, FEW);
-	put_number(FEW);
+	put_number(FEW, FEW);
 	ck_assert_int_eq(chdir("copy"), 0);
 	copy_files("../later");
 	ck_assert_int_eq(chdir(".."), 0);
-	end();
+	case_end();
 	begin_at(&how, "later");
 	ck_assert_msg(host_logs == 0, "%s", host_logged);
 	has_numbers(9, FEW);
-	end();
+	case_end();
 }
 
 /* Compaction has discarded the records before the begin, so not even an empty log is left. */
@@ -360,7 +315,7 @@ TEST(log_without_its_begin_is_refused)
 
 	begin_at(&(struct rig){.names = {"log_limit"}, .values = {128 << 10}}, ".");
 	while (rig_stat(&rig, "compacted") == 0)
-		put_numbers(0, 20 * FEW); /* more than the memory */
+		put_many(0, 20 * FEW, 0); /* more than the memory */
 	crash();
 	uint64_t *meta = (uint64_t *)(void *)file_get("copy/meta", &size);
 	ck_assert_uint_gt(meta[2], 0);
