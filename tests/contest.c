@@ -34,37 +34,54 @@ key_of(const struct contest *contest, uint8_t *room, unsigned number)
 	return contest->subject->key(room, contest->subject->format, number);
 }
 
-static struct nb_slice
-value_of(const struct contest *contest, uint8_t *room, uint64_t *random, uint64_t mark)
+struct nb_slice
+contest_value(
+	const struct contest_subject *subject, uint8_t *room, uint64_t *random, uint64_t mark)
 {
-	size_t size = contest->subject->values[rig_random(random, CONTEST_SIZES)];
+	size_t size = subject->values[rig_random(random, CONTEST_SIZES)];
 
 	rig_fill(room, size, mark);
 	return slice_of(room, size);
 }
 
+struct nb_session *
+contest_session(const struct contest_subject *subject, unsigned id)
+{
+	struct nb_session *session;
+	int rc = subject->verbs->session_open(&session, subject->db, id);
+
+	ck_assert_msg(rc == NB_OK, "%s", host_failure);
+	return session;
+}
+
+void
+contest_end_session(const struct contest_subject *subject, struct nb_session *session)
+{
+	ck_assert_int_eq(subject->verbs->session_close(session), NB_OK);
+}
+
 static bool
-do_operation(const struct contest_subject *subject, void *session, struct operation *operation,
-	struct nb_slice key, struct nb_slice value)
+do_operation(const struct contest_subject *subject, struct nb_session *session,
+	struct operation *operation, struct nb_slice key, struct nb_slice value)
 {
 	int rc;
 
 	switch (operation->verb) {
 	case VERB_PUT:
-		rc = subject->put(session, key, value);
+		rc = subject->verbs->put(session, key, value);
 		break;
 	case VERB_INSERT:
-		rc = subject->insert(session, key, value);
+		rc = subject->verbs->insert(session, key, value);
 		break;
 	case VERB_DEL:
-		rc = subject->del(session, key);
+		rc = subject->verbs->del(session, key);
 		break;
 	default:
-		rc = subject->get(session, key, &value);
+		rc = subject->verbs->get(session, key, &value);
 		operation->value = HISTORY_ABSENT;
 		if (rc == NB_OK) {
 			ck_assert(rig_is_whole(value, &operation->value));
-			subject->release(session);
+			subject->verbs->release(session);
 		}
 	}
 	ck_assert_msg(rc >= 0, "%s", host_failure);
@@ -76,7 +93,8 @@ do_operation(const struct contest_subject *subject, void *session, struct operat
  * begin and end.
  */
 static void
-get_three(struct contest *contest, void *session, unsigned id, unsigned i, unsigned number)
+get_three(struct contest *contest, struct nb_session *session, unsigned id, unsigned i,
+	unsigned number)
 {
 	const struct contest_subject *subject = contest->subject;
 	uint8_t room[3][CONTEST_KEY_MAX];
@@ -87,7 +105,7 @@ get_three(struct contest *contest, void *session, unsigned id, unsigned i, unsig
 	for (unsigned j = 0; j < 3; j++)
 		keys[j] = key_of(contest, room[j], (number + j) % contest->keys);
 	begin = tick(contest);
-	ck_assert_int_eq(subject->multi_get(session, keys, 3, values, answers), NB_OK);
+	ck_assert_int_eq(subject->verbs->multi_get(session, keys, 3, values, answers), NB_OK);
 	end = tick(contest);
 	for (unsigned j = 0; j < 3; j++) {
 		struct operation *operation = &contest->log[id][i + j].operation;
@@ -101,7 +119,7 @@ get_three(struct contest *contest, void *session, unsigned id, unsigned i, unsig
 		if (operation->is_done)
 			ck_assert(rig_is_whole(values[j], &operation->value));
 	}
-	subject->release(session);
+	subject->verbs->release(session);
 }
 
 static void
@@ -111,7 +129,7 @@ contend(void *to, unsigned id)
 		VERB_DEL, VERB_DEL, VERB_GET, VERB_GET};
 	struct contest *contest = to;
 	const struct contest_subject *subject = contest->subject;
-	void *session = subject->session_open(subject->to, id);
+	struct nb_session *session = contest_session(subject, id);
 	uint64_t random = rig_seed(contest->salt * HISTORY_THREADS + id);
 	uint8_t key[CONTEST_KEY_MAX], value[CONTEST_VALUE_MAX];
 
@@ -119,7 +137,7 @@ contend(void *to, unsigned id)
 		struct operation *operation = &contest->log[id][i].operation;
 		unsigned number = (unsigned)rig_random(&random, contest->keys);
 		uint64_t mark = (uint64_t)(id + 1) << 32 | i;
-		struct nb_slice bytes = value_of(contest, value, &random, mark);
+		struct nb_slice bytes = contest_value(subject, value, &random, mark);
 
 		contest->log[id][i].key = number;
 		*operation = (struct operation){.thread = id,
@@ -137,12 +155,12 @@ contend(void *to, unsigned id)
 			subject, session, operation, key_of(contest, key, number), bytes);
 		operation->end = tick(contest);
 	}
-	subject->session_close(session);
+	contest_end_session(subject, session);
 }
 
 /* Checks the history of one key, with its final value. Deletes the key for the next round. */
 static void
-judge(struct contest *contest, void *session, unsigned threads, unsigned number)
+judge(struct contest *contest, struct nb_session *session, unsigned threads, unsigned number)
 {
 	static struct operation operations[THREADS * OPERATIONS];
 	const struct contest_subject *subject = contest->subject;
@@ -172,10 +190,10 @@ contest_round(struct contest *contest, unsigned threads)
 
 	rig_run(threads, contend, contest);
 	subject->check(subject->to, -1);
-	void *session = subject->session_open(subject->to, 0);
+	struct nb_session *session = contest_session(subject, 0);
 	for (unsigned number = 0; number < contest->keys; number++)
 		judge(contest, session, threads, number);
-	subject->session_close(session);
+	contest_end_session(subject, session);
 	subject->check(subject->to, 0);
 }
 

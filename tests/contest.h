@@ -16,15 +16,8 @@ enum { CONTEST_KEY_MAX = 64, CONTEST_VALUE_MAX = 3000, CONTEST_SIZES = 4 };
 /** The engine under test: its verbs and the shapes of its keys and values. */
 struct contest_subject {
 	const char *name;
-	void *(*session_open)(void *to, unsigned id);
-	void (*session_close)(void *session);
-	int (*get)(void *session, struct nb_slice key, struct nb_slice *value);
-	int (*multi_get)(void *session, const struct nb_slice *keys, size_t count,
-		struct nb_slice *values, int32_t *answers);
-	void (*release)(void *session);
-	int (*put)(void *session, struct nb_slice key, struct nb_slice value);
-	int (*insert)(void *session, struct nb_slice key, struct nb_slice value);
-	int (*del)(void *session, struct nb_slice key);
+	const struct nb_engine *verbs;
+	struct nb_db *db;
 	/**
 	 * Make the key of a number in `room`, which has CONTEST_KEY_MAX bytes. `format` is the
 	 * subject's.
@@ -38,45 +31,24 @@ struct contest_subject {
 	 */
 	void (*check)(void *to, int64_t records);
 	void *to;
+
+	/* For crowd.h. */
+	uint64_t (*number)(struct nb_slice key, const void *format, uint64_t count);
+	struct nb_db *(*reopen)(void *to); /* NULL: the engine keeps no records */
+	unsigned less;                     /* divides the numbers of operations; 0: as 1 */
 };
 
-/** Define the verbs of a subject as calls of `name`_get() and so on. */
-#define CONTEST_VERBS(name) \
-	static int contest_get(void *session, struct nb_slice key, struct nb_slice *value) \
-	{ \
-		return name##_get(session, key, value); \
-	} \
-\
-	static int contest_multi_get(void *session, const struct nb_slice *keys, size_t count, \
-		struct nb_slice *values, int32_t *answers) \
-	{ \
-		return name##_multi_get(session, keys, count, values, answers); \
-	} \
-\
-	static void contest_release(void *session) \
-	{ \
-		name##_release(session); \
-	} \
-\
-	static int contest_put(void *session, struct nb_slice key, struct nb_slice value) \
-	{ \
-		return name##_put(session, key, value); \
-	} \
-\
-	static int contest_insert(void *session, struct nb_slice key, struct nb_slice value) \
-	{ \
-		return name##_insert(session, key, value); \
-	} \
-\
-	static int contest_del(void *session, struct nb_slice key) \
-	{ \
-		return name##_del(session, key); \
-	}
+/** Open a session. Fails the test if that is not possible. */
+struct nb_session *
+contest_session(const struct contest_subject *subject, unsigned id);
 
-/** These verbs, in the order of struct contest_subject. */
-#define CONTEST_VERB_NAMES \
-	contest_get, contest_multi_get, contest_release, contest_put, contest_insert, \
-		contest_del
+void
+contest_end_session(const struct contest_subject *subject, struct nb_session *session);
+
+/** A value of one of the subject's sizes that repeats `mark`. room: CONTEST_VALUE_MAX bytes. */
+struct nb_slice
+contest_value(
+	const struct contest_subject *subject, uint8_t *room, uint64_t *random, uint64_t mark);
 
 /**
  * Run rounds of 4 to 8 threads with 3 to 12 keys. Fails the test on a violation. `salt` selects
