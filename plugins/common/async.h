@@ -168,4 +168,22 @@ async_reap(struct async *async, const struct nb_engine *engine, struct nb_sessio
 	return NB_OK;
 }
 
+/** Define submit() for a session with a member `async`. */
+#define ASYNC_SUBMIT() \
+	static int submit(struct nb_session *session, const struct nb_request *requests, \
+		size_t count, size_t *taken) \
+	{ \
+		return async_submit(&session->async, requests, count, taken); \
+	}
+
+/** Also define reap(), which executes the requests by the verbs of the table `engine`. */
+#define ASYNC_SUBMIT_AND_REAP(engine) \
+	ASYNC_SUBMIT() \
+\
+	static int reap(struct nb_session *session, struct nb_completion *out, size_t room, \
+		size_t *count, uint64_t timeout_ns) \
+	{ \
+		return async_reap(&session->async, engine, session, out, room, count); \
+	}
+
 #endif /* ASYNC_H */

@@ -76,19 +76,7 @@ batch(struct nb_session *session, const struct nb_write *writes, size_t count, u
 
 /* --- requests in flight --- */
 
-int
-masstree_submit(struct nb_session *session, const struct nb_request *requests, size_t count,
-	size_t *taken)
-{
-	return async_submit(&session->async, requests, count, taken);
-}
-
-static int
-reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
-	uint64_t timeout_ns)
-{
-	return async_reap(&session->async, &engine, session, out, room, count);
-}
+ASYNC_SUBMIT_AND_REAP(&engine)
 
 /* --- flush and counters --- */
 

@@ -52,7 +52,7 @@ extern const struct nb_engine masstree_persistent;
 	.key_size_max = KEY_SIZE_MAX, .value_size_max = VALUE_SIZE_MAX, \
 	.options = masstree_options, .session_close = mt_session_close, .get = mt_get, \
 	.multi_get = mt_multi_get, .release = mt_release, .scan_open = mt_scan_open, \
-	.scan_next = mt_scan_next, .scan_close = mt_scan_close, .submit = masstree_submit
+	.scan_next = mt_scan_next, .scan_close = mt_scan_close, .submit = submit
 
 const char *
 masstree_version(void);
@@ -61,10 +61,6 @@ masstree_version(void);
 int
 masstree_args(
 	struct mt_args *to, const struct nb_open_args *args, const struct nb_engine *table);
-
-int
-masstree_submit(struct nb_session *session, const struct nb_request *requests, size_t count,
-	size_t *taken);
 
 /** Emit each counter of the tree. */
 void

@@ -172,6 +172,8 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 
 /* --- requests in flight --- */
 
+ASYNC_SUBMIT()
+
 static int
 reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
 	uint64_t timeout_ns)

@@ -427,19 +427,7 @@ execute(struct nb_session *session, struct nb_step *steps, size_t count, uint32_
 
 /* --- several requests in flight --- */
 
-static int
-submit(struct nb_session *session, const struct nb_request *requests, size_t count,
-	size_t *taken)
-{
-	return async_submit(&session->async, requests, count, taken);
-}
-
-static int
-reap(struct nb_session *session, struct nb_completion *out, size_t room, size_t *count,
-	uint64_t timeout_ns)
-{
-	return async_reap(&session->async, table_of(session->db), session, out, room, count);
-}
+ASYNC_SUBMIT_AND_REAP(table_of(session->db))
 
 /* --- the engine's tables --- */
 
