@@ -158,7 +158,7 @@ TEST(handmade_values_are_checked)
 	ASSERT_REFUSED(group->rate[group->rate_count - 1].to_ops_s = 0,
 		"[run]: rate: a last step that ends at 0 needs a duration of the group");
 	ASSERT_REFUSED(group->latency = 64,
-		"[run]: latency: must be each with a rate, which tells when each operation is due; leave out the rate, or set latency=each");
+		"[run]: latency: must be each with a rate, which sets when each operation is due; leave out the rate, or set latency=each");
 	ASSERT_REFUSED(group->rate_count = NB_RATE_STEPS_MAX + 1,
 		"[run]: rate: has more than 4096 steps");
 	ASSERT_REFUSED(group->cpus[0] = 'x',

@@ -253,7 +253,7 @@ const struct json_field json_counter_fields[] = {
 	FIELD_FILLED_TEXT(counter, "unit", unit, KEEP, "unit: bytes, files; may be empty"),
 	FIELD_NAME(counter, "kind", kind, counter_kinds, KEEP, "counter: it only grows, and the value is how much; gauge: the value is a level at the end"),
 	FIELD_NUMBER(counter, "value", value, KEEP, "in the unit"),
-	FIELD_FLAG(counter, "has_run_back", has_run_back, KEEP, "a counter that fell: its value tells nothing"),
+	FIELD_FLAG(counter, "has_run_back", has_run_back, KEEP, "a counter that fell: its value has no meaning"),
 	END,
 };
 

@@ -146,7 +146,7 @@ merge_describe_shards(const struct nb_results *results, char *text, size_t size)
 	struct windows windows;
 	if (!find_windows(&windows, results)) {
 		snprintf(text, size,
-			"%zu shards, of which at least one does not tell when it ran: whether all ran at the same time is not known",
+			"%zu shards, and at least one does not state when it ran: whether all ran at the same time is unknown",
 			results->count);
 		return "shards-apart";
 	}

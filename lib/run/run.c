@@ -181,7 +181,7 @@ create_part(struct nb_run *run, struct job_part *part, const struct nb_group *gr
 		stream + 1 == job->group_count;
 	if (has_times && group->latency != NB_LATENCY_EACH)
 		return error_set(NB_ERR_USAGE,
-			"%s: latency: must be each with --speed, which tells when each operation is due; leave out --speed, or set --latency=each",
+			"%s: latency: must be each with --speed, which sets when each operation is due; leave out --speed, or set --latency=each",
 			group->name);
 	part->is_foreground = !group->is_background;
 	part->spec.end = run_count_of(job, group);

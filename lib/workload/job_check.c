@@ -266,7 +266,7 @@ check_rate(const struct nb_group *group)
 	}
 	if (has_rate && group->latency != NB_LATENCY_EACH)
 		return error_set(NB_ERR_USAGE,
-			"latency: must be each with a rate, which tells when each operation is due; leave out the rate, or set latency=each");
+			"latency: must be each with a rate, which sets when each operation is due; leave out the rate, or set latency=each");
 	if (has_rate && group->rate[group->rate_count - 1].to_ops_s == 0 &&
 		group->duration_ns == 0)
 		return error_set(NB_ERR_USAGE,

@@ -47,7 +47,7 @@ want_setting(struct stream *stream, uint32_t level, char settings[][SETTING_SIZE
 	return stream->host->fail(NB_UNSUPPORTED,
 		"%s: durability %s needs the setting %s %s, and the server %s%s; change it there, or use --durability=none",
 		stream->address, levels[level].name, setting_names[i], wanted,
-		is[0] != '\0' ? "has " : "does not tell it", is);
+		is[0] != '\0' ? "has " : "does not report it", is);
 }
 
 static int
