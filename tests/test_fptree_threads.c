@@ -131,8 +131,8 @@ TEST_EACH(every_history_of_a_key_is_linearizable, FORMATS)
 
 	contest_run(&subject, 10, (uint64_t)_i);
 	tree_stats(rig.tree, &stats);
-	ck_assert_uint_gt(stats.splits, 10);
-	ck_assert_uint_gt(stats.merges, 10);
+	ck_assert_uint_gt(stats.counts.splits, 10);
+	ck_assert_uint_gt(stats.counts.merges, 10);
 	rig_close(&rig);
 }
 
@@ -303,8 +303,8 @@ count_or_write(void *to, unsigned id)
 		tree_stats(counting->rig.tree, &stats);
 		ck_assert_uint_ge(stats.height, 2);
 		ck_assert_uint_le(stats.height, 12);
-		ck_assert_uint_ge(stats.inserts, before.inserts);
-		ck_assert_uint_ge(stats.deletes, before.deletes);
+		ck_assert_uint_ge(stats.counts.inserts, before.counts.inserts);
+		ck_assert_uint_ge(stats.counts.deletes, before.counts.deletes);
 		ck_assert_uint_ge(stats.lines, before.lines);
 		ck_assert_uint_ge(stats.fences, before.fences);
 		before = stats;
@@ -321,8 +321,8 @@ TEST(counters_can_be_read_at_any_time_and_end_exact)
 	counting.writers = COUNTER_WRITERS;
 	rig_run(COUNTER_WRITERS + 1, count_or_write, &counting);
 	tree_stats(counting.rig.tree, &stats);
-	ck_assert_uint_eq(stats.inserts, writes);
-	ck_assert_uint_eq(stats.deletes, writes);
+	ck_assert_uint_eq(stats.counts.inserts, writes);
+	ck_assert_uint_eq(stats.counts.deletes, writes);
 	ck_assert_uint_eq(stats.records, 0);
 	ck_assert_uint_ge(stats.lines, 2 * writes);
 	ck_assert_uint_ge(stats.fences, 2 * writes);

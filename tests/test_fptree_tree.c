@@ -131,7 +131,7 @@ static uint64_t
 percent_full(struct rig *rig)
 {
 	struct tree_stats stats = stats_of(rig);
-	return stats.records * 100 / (stats.leaves * rig->pool->root->layout.leaf_slots);
+	return stats.records * 100 / (stats.heap.leaves * rig->pool->root->layout.leaf_slots);
 }
 
 /* An open tree with one session. */
@@ -180,7 +180,7 @@ TEST(random_load_takes_32_bytes_of_pool_and_1_2_fences_a_record)
 		put_number(session, &rig.args, scattered(i));
 	struct tree_stats after = stats_of(&rig);
 	ck_assert_uint_eq(after.records, count);
-	ck_assert_uint_le(after.pool_bytes, 32 * count);
+	ck_assert_uint_le(after.heap.bytes, 32 * count);
 	ck_assert_uint_le((after.fences - before.fences) * 10, 12 * count);
 	ck_assert_uint_le(after.lines - before.lines, 2 * count);
 	end(&rig, session, count);
@@ -269,12 +269,12 @@ TEST_EACH(empty_leaves_are_merged_and_reused, 54)
 		del_number(session, &args, scattered(goes((unsigned)_i / 2 % 3, i, count)));
 	rig_check(&rig, 0);
 	struct tree_stats empty = stats_of(&rig);
-	ck_assert_uint_le(empty.leaves, 1 + full.leaves / 100);
-	ck_assert_uint_eq(empty.blobs, 0);
-	ck_assert_uint_eq(empty.blob_bytes, 0);
+	ck_assert_uint_le(empty.heap.leaves, 1 + full.heap.leaves / 100);
+	ck_assert_uint_eq(empty.heap.blobs, 0);
+	ck_assert_uint_eq(empty.heap.blob_bytes, 0);
 	for (uint64_t i = 0; i < count; i++)
 		put_number(session, &args, scattered(i));
-	ck_assert_uint_le(stats_of(&rig).pool_bytes, full.pool_bytes);
+	ck_assert_uint_le(stats_of(&rig).heap.bytes, full.heap.bytes);
 	end(&rig, session, count);
 }
 
@@ -289,7 +289,7 @@ cost_since(struct rig *rig, struct tree_stats *before)
 {
 	struct tree_stats now = stats_of(rig);
 	struct cost cost = {now.lines - before->lines, now.fences - before->fences,
-		now.splits - before->splits};
+		now.counts.splits - before->counts.splits};
 	*before = now;
 	return cost;
 }
@@ -332,8 +332,8 @@ TEST(a_write_of_words_costs_one_line_and_one_fence)
 		ck_assert_int_eq(tree_del(session, slice), NB_OK);
 		costs(&rig, &before, 1, 1);
 	}
-	ck_assert_uint_gt(before.splits, 30);
-	ck_assert_uint_eq(before.merges, 0);
+	ck_assert_uint_gt(before.counts.splits, 30);
+	ck_assert_uint_eq(before.counts.merges, 0);
 	end(&rig, session, 2000 - 2000 / 8);
 }
 
@@ -662,12 +662,12 @@ TEST(replaced_large_values_do_not_accumulate)
 
 	for (uint64_t i = 0; i < ROUNDS; i++) {
 		ck_assert_int_eq(put_sized(session, 1, HUGE, i + 1), NB_OK);
-		ck_assert_uint_le(stats_of(&rig).pool_bytes, ENOUGH);
+		ck_assert_uint_le(stats_of(&rig).heap.bytes, ENOUGH);
 	}
 	for (uint64_t i = 0; i < ROUNDS; i++) {
 		ck_assert_int_eq(put_sized(session, i, HUGE, i + 1), NB_OK);
 		del_number(session, &rig.args, i);
-		ck_assert_uint_le(stats_of(&rig).pool_bytes, ENOUGH);
+		ck_assert_uint_le(stats_of(&rig).heap.bytes, ENOUGH);
 	}
 	end(&rig, session, 0);
 }

@@ -132,23 +132,23 @@ checkpoint(struct nb_db *db)
 static const struct counter counters[] = {
 #define IT(kind, name, unit, member) COUNTER_ROW(struct tree_stats, kind, name, unit, member)
 	IT(GAUGE, "records", "records", records),
-	IT(GAUGE, "leaves", "leaves", leaves),
+	IT(GAUGE, "leaves", "leaves", heap.leaves),
 	IT(GAUGE, "inner_nodes", "nodes", inner_nodes),
 	IT(GAUGE, "height", "levels", height),
-	IT(COUNTER, "inserts", "records", inserts),
-	IT(COUNTER, "updates", "records", updates),
-	IT(COUNTER, "deletes", "records", deletes),
-	IT(COUNTER, "splits", "leaves", splits),
-	IT(COUNTER, "merges", "leaves", merges),
-	IT(COUNTER, "inner_splits", "nodes", inner_splits),
-	IT(COUNTER, "restarts", "descents", restarts),
+	IT(COUNTER, "inserts", "records", counts.inserts),
+	IT(COUNTER, "updates", "records", counts.updates),
+	IT(COUNTER, "deletes", "records", counts.deletes),
+	IT(COUNTER, "splits", "leaves", counts.splits),
+	IT(COUNTER, "merges", "leaves", counts.merges),
+	IT(COUNTER, "inner_splits", "nodes", counts.inner_splits),
+	IT(COUNTER, "restarts", "descents", counts.restarts),
 	IT(COUNTER, "flushed_lines", "lines", lines),
 	IT(COUNTER, "fences", "fences", fences),
-	IT(GAUGE, "pool_size", "bytes", pool_bytes),
+	IT(GAUGE, "pool_size", "bytes", heap.bytes),
 	IT(GAUGE, "pool_size_max", "bytes", reserved_bytes),
-	IT(GAUGE, "blobs", "blobs", blobs),
-	IT(GAUGE, "blobs_size", "bytes", blob_bytes),
-	IT(COUNTER, "extents", "allocations", extents),
+	IT(GAUGE, "blobs", "blobs", heap.blobs),
+	IT(GAUGE, "blobs_size", "bytes", heap.blob_bytes),
+	IT(COUNTER, "extents", "allocations", heap.extents),
 	IT(GAUGE, "recovery_time", "ns", recovery_ns),
 	IT(GAUGE, "recovered", "records", recovered),
 	IT(GAUGE, "repaired", "slots", repaired),
@@ -162,7 +162,7 @@ stats(struct nb_db *db, nb_stat_emit emit, void *to)
 
 	tree_stats(db, &all);
 	emit_counters(counters, COUNT_OF(counters), &all, emit, to);
-	uint64_t slots = all.leaves * db->pool->root->layout.leaf_slots;
+	uint64_t slots = all.heap.leaves * db->pool->root->layout.leaf_slots;
 	emit(to, "fill", "%", NB_STAT_GAUGE,
 		slots == 0 ? 0 : (all.records * 100 + slots / 2) / slots);
 	emit(to, "emulated_pools", "pools", NB_STAT_GAUGE, db->pool->medium == POOL_EMULATED);

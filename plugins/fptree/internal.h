@@ -38,13 +38,6 @@ struct tree_verbs {
 
 extern const struct tree_verbs tree_verbs_plain, tree_verbs_avx512;
 
-/** Each session counts its own; any thread may read them. */
-struct tree_counts {
-	uint64_t inserts, updates, deletes;
-	uint64_t splits, merges, inner_splits;
-	uint64_t restarts;
-};
-
 struct nb_db {
 	/* Read by every operation, written by none. */
 	char *base;          /* of the pool */

@@ -554,9 +554,6 @@ records_of(const struct nb_db *tree, const struct tree_counts *counts)
 void
 tree_stats(struct nb_db *tree, struct tree_stats *stats)
 {
-	struct tree_counts counts = {0};
-	struct heap_stats heap;
-
 	*stats = (struct tree_stats){
 		.recovery_ns = tree->recovery_ns,
 		.recovered = tree->recovered,
@@ -566,7 +563,7 @@ tree_stats(struct nb_db *tree, struct tree_stats *stats)
 		.height = __atomic_load_n(&tree->height, __ATOMIC_RELAXED),
 	};
 	lock_tree(tree);
-	add_counts(&counts, &tree->closed);
+	add_counts(&stats->counts, &tree->closed);
 	stats->lines = tree->closed_lines;
 	stats->fences = tree->closed_fences;
 	for (uint32_t i = 0; i < tree->sessions_max; i++) {
@@ -574,23 +571,11 @@ tree_stats(struct nb_db *tree, struct tree_stats *stats)
 
 		if (session == NULL)
 			continue;
-		add_counts(&counts, &session->counts);
+		add_counts(&stats->counts, &session->counts);
 		stats->lines += __atomic_load_n(&session->pm.lines, __ATOMIC_RELAXED);
 		stats->fences += __atomic_load_n(&session->pm.fences, __ATOMIC_RELAXED);
 	}
 	unlock_tree(tree);
-	heap_stats(tree->heap, &heap);
-	stats->inserts = counts.inserts;
-	stats->updates = counts.updates;
-	stats->deletes = counts.deletes;
-	stats->splits = counts.splits;
-	stats->merges = counts.merges;
-	stats->inner_splits = counts.inner_splits;
-	stats->restarts = counts.restarts;
-	stats->records = records_of(tree, &counts);
-	stats->leaves = heap.leaves;
-	stats->pool_bytes = heap.bytes;
-	stats->blobs = heap.blobs;
-	stats->blob_bytes = heap.blob_bytes;
-	stats->extents = heap.extents;
+	stats->records = records_of(tree, &stats->counts);
+	heap_stats(tree->heap, &stats->heap);
 }

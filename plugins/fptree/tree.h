@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heap.h"
 #include "pool.h"
 
 /** How a leaf keeps its records. */
@@ -95,19 +96,25 @@ tree_scan_next(struct nb_session *session, struct nb_slice *key, struct nb_slice
 int
 tree_scan_close(struct nb_session *session);
 
-/** Counters of all sessions since open, and of the recovery. Any thread. */
-struct tree_stats {
-	uint64_t recovery_ns;     /* duration of the recovery at open */
-	uint64_t recovered;       /* records that the recovery found */
-	uint64_t repaired;        /* slots that it cleared: half-done writes of a crash */
-	uint64_t leaves, records; /* approximate while sessions run */
-	uint64_t inner_nodes, height;
+/** Each session counts its own; any thread may read them. */
+struct tree_counts {
+	uint64_t inserts, updates, deletes;
 	uint64_t splits, merges; /* of leaves */
 	uint64_t inner_splits;
-	uint64_t restarts;      /* of descents that met a writer or changed an inner node */
+	uint64_t restarts; /* of descents that met a writer or changed an inner node */
+};
+
+/** Counters of all sessions since open, and of the recovery. Any thread. */
+struct tree_stats {
+	struct tree_counts counts;
+	struct heap_stats heap;
+	uint64_t recovery_ns; /* duration of the recovery at open */
+	uint64_t recovered;   /* records that the recovery found */
+	uint64_t repaired;    /* slots that it cleared: half-done writes of a crash */
+	uint64_t records;     /* approximate while sessions run, like heap.leaves */
+	uint64_t inner_nodes, height;
 	uint64_t lines, fences; /* flushed lines; fences */
-	uint64_t inserts, updates, deletes;
-	uint64_t pool_bytes, reserved_bytes, blobs, blob_bytes, extents;
+	uint64_t reserved_bytes;
 };
 
 void

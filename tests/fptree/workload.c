@@ -606,9 +606,11 @@ subject_check_space(struct subject *subject, struct model *model, const char *pa
 		!reopen(subject, path) || !subject_check(subject, model))
 		return false;
 	tree_stats(subject->tree, &stats);
-	if (stats.blobs != 0 || stats.blob_bytes != 0)
-		return fault("an empty tree has %llu blobs", (unsigned long long)stats.blobs);
-	if (stats.leaves > 1)
-		return fault("an empty tree has %llu leaves", (unsigned long long)stats.leaves);
+	if (stats.heap.blobs != 0 || stats.heap.blob_bytes != 0)
+		return fault(
+			"an empty tree has %llu blobs", (unsigned long long)stats.heap.blobs);
+	if (stats.heap.leaves > 1)
+		return fault(
+			"an empty tree has %llu leaves", (unsigned long long)stats.heap.leaves);
 	return reopen(subject, path) && check_objects(subject);
 }
