@@ -516,6 +516,9 @@ def check_forests(name, comparison, page):
 def check_side_by_side(name, file, page):
     """A table for each action, so that different actions are not ranked with each other."""
     tables = [it for it in page['tables'] if it['of'] == 'side' and 'result' in it['head']]
+    for it in page['dots']:
+        if it['title'] == 'Service times':
+            check(all(not text or text.startswith('p99 ') for text in it['values']), name, it)
     runs = measured(file)
     actions = list(dict.fromkeys(result['action'] for _, result in runs))
     check(len(tables) == max(len(actions), 1) or not file['results'], name, len(tables))

@@ -185,7 +185,7 @@ function latencyDots(list) {
 	const axis = axisAround(times.flat(), 'ns', true);
 	return axis && rowsFigure('Service times', axis, 'latency, logarithmic', list.map((it, i) => ({name: it.title,
 		marks: times[i].map((value, v) => value > 0 ? placed('i.dot.v' + v, axis, value, undefined,
-			`${names[v]} ${time(value)}`) : null), value: known('ns', times[i][1])})),
+			`${names[v]} ${time(value)}`) : null), value: times[i][1] > 0 ? `${names[1]} ${time(times[i][1])}` : ''})),
 	names.map((name, v) => ['v' + v, name]));
 }
 
