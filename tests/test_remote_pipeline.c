@@ -12,7 +12,7 @@
 
 bool unit_in_scratch = true;
 
-enum { TAGS = 6000 };
+enum { TAGS = 6000 / UNIT_STEP };
 
 #define LONG_NS (60 * STREAM_SECOND_NS)
 

@@ -95,8 +95,10 @@ TEST(correct_engine_causes_no_findings)
 		"read = 3\nupdate = 1\ninsert = 1\nscan = 1\nlag = 128",
 		"read = 1\nupsert = 1\ndelete = 1\nscan = 1\nspace = 400",
 		"read-modify-write = 1\nbatch = 1\nmulti-get = 1\ntxn-read = 1\ntxn-write = 1"};
-	for (size_t d = 0; d < sizeof(distributions) / sizeof(*distributions); d++)
-		for (size_t m = 0; m < sizeof(mixes) / sizeof(*mixes); m++) {
+	enum { MIXES = UNIT_COUNT(mixes) };
+	/* With a sanitizer, one mix for each distribution, and each mix at least twice. */
+	for (size_t d = 0; d < UNIT_COUNT(distributions); d++)
+		for (size_t m = UNIT_STEP > 1 ? d % MIXES : 0; m < MIXES; m += UNIT_STEP) {
 			char text[256];
 			snprintf(text, sizeof(text),
 				"records = 300\ncount = 2000\nthreads = 4\ndistribution = "
