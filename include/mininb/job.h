@@ -198,7 +198,7 @@ nb_rate_parse(struct nb_rate_step **out, size_t *count, const char *text);
 
 /* How the latency of a group's operations is measured. N >= 2: of one operation in N. */
 enum {
-	NB_LATENCY_EACH = 0, /* two fenced timestamps for each operation */
+	NB_LATENCY_EACH = 0, /* two timestamps for each operation, fenced from the others */
 	NB_LATENCY_BLOCK = 1 /* two timestamps only for each block of operations */
 };
 

@@ -84,6 +84,34 @@ clock_stamp(uint32_t kind)
 	return clock_monotonic();
 }
 
+/** Wait for all earlier instructions, as clock_stamp() does. */
+static inline void
+clock_wait(uint32_t kind)
+{
+#if defined(__x86_64__)
+	if (kind == NB_CLOCK_TSC)
+		__asm__ volatile("lfence" : : : "memory");
+#endif
+	(void)kind;
+}
+
+/**
+ * A stamp that does not wait, for the begin of an operation: little may have been done since the
+ * last clock_stamp() or clock_wait().
+ */
+static inline uint64_t
+clock_stamp_begin(uint32_t kind)
+{
+#if defined(__x86_64__)
+	if (kind == NB_CLOCK_TSC) {
+		uint32_t low, high;
+		__asm__ volatile("rdtsc" : "=a"(low), "=d"(high) : : "memory");
+		return (uint64_t)high << 32 | low;
+	}
+#endif
+	return clock_stamp(kind);
+}
+
 /** Convert ticks to ns, rounded down. */
 static inline uint64_t
 clock_ns(const struct clock *clock, uint64_t ticks)

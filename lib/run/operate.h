@@ -22,13 +22,16 @@ enum { SCAN_TOLD = 4096 /* a scan renews the heartbeat after this many records *
 
 /**
  * Time `attempt`, an expression of type int that fills in `span`. An operation without stamps
- * of its own gets the begin of its stretch, timed->begin, as begin and end. `span` and the
+ * of its own gets the begin of its stretch, timed->begin, as begin and end. `is_simple` is a
+ * constant: mininb does nothing for the operation before it. `span` and the
  * attempts after a conflict use spans of their own, and not `timed`. Otherwise the compiler
  * keeps variables of the loop in memory instead of registers.
  */
 #define TIMED(attempt) \
 	do { \
-		uint64_t since = is_stamped ? clock_stamp(clock_kind) : timed->begin; \
+		uint64_t since = !is_stamped ? timed->begin \
+			: is_simple          ? clock_stamp_begin(clock_kind) \
+					     : clock_stamp(clock_kind); \
 		struct span local = {.begin = since}; \
 		struct span *span __attribute__((unused)) = &local; /* may be unused */ \
 		rc = (attempt); \
@@ -338,6 +341,14 @@ judge_misses(struct job_worker *worker, const struct ops_op *op)
 	}
 }
 
+/** Whether mininb only calls the engine: it has no work of its own before or after. */
+static ALWAYS_INLINE bool
+is_one_call(uint32_t kind)
+{
+	return kind == NB_OP_READ || kind == NB_OP_UPDATE || kind == NB_OP_UPSERT ||
+		kind == NB_OP_INSERT || kind == NB_OP_DELETE || kind == OPS_ADD;
+}
+
 /**
  * Execute an operation with its stamps, and judge NB_NOT_FOUND. `kind` is ops_exec(op->kind),
  * `keys` is op->keys, `values` is op->values and `insert` is inserting(). The caller's loop has
@@ -349,6 +360,7 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 	store_fn *insert, bool is_sample, uint32_t clock_kind, bool is_stamped,
 	struct span *timed)
 {
+	bool is_simple = is_one_call(kind);
 	/* Before the stamp: fetching the engine's input is the work of mininb. */
 	struct nb_slice key = keys[0];
 	struct nb_slice value = ops_is_write(kind) ? values[0] : (struct nb_slice){NULL, 0};
@@ -406,6 +418,7 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 		}
 		__attribute__((fallthrough));
 	case OPS_STEPS:
+		is_simple = false;
 		worker->is_watched = isolation_watches(worker, op);
 		worker->again_ticks = 0;
 		TIMED(steps_attempt(worker, op, is_sample, clock_kind, span));
@@ -415,6 +428,9 @@ operate(struct job_worker *worker, const struct nb_engine *engine, const struct 
 	default:
 		__builtin_unreachable();
 	}
+	/* mininb's work since the last stamp must not run into the next operation */
+	if (is_stamped && (!is_simple || __builtin_expect(rc != NB_OK, 0)))
+		clock_wait(clock_kind);
 	return rc;
 }
 
