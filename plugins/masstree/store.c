@@ -58,24 +58,25 @@ lock_store(struct store *store)
 /*
  * Other directories keep the logs of a database whose directory is emptied. The next database in
  * this directory recognizes them by the upper bits of the id, and removes them. A directory that
- * replaces a deleted or moved one has other bits, because its inode or time of birth is another.
+ * replaces a deleted or moved one has other bits, because its time of birth is another. On a file
+ * system without these times all bits are random, and nothing is removed.
  */
 static int
 begin_new(struct store *store, struct state *state)
 {
 	struct statx it;
-	uint64_t random;
+	uint64_t id;
 
 	if (statx(AT_FDCWD, store->path, 0, STATX_INO | STATX_BTIME, &it) != 0)
 		return store_failed(store, "examine", store->path);
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
 		return store_failed(store, "get random bytes for", store->path);
-	bool has_birth = (it.stx_mask & STATX_BTIME) != 0;
-	const uint64_t place[] = {it.stx_dev_major, it.stx_dev_minor, it.stx_ino,
-		has_birth ? (uint64_t)it.stx_btime.tv_sec : 0,
-		has_birth ? it.stx_btime.tv_nsec : 0};
-	state->id = (XXH3_64bits(place, sizeof(place)) & ID_DIRECTORY) |
-		(random & ~ID_DIRECTORY) | 1;
+	if ((it.stx_mask & STATX_BTIME) != 0) {
+		const uint64_t place[] = {it.stx_dev_major, it.stx_dev_minor, it.stx_ino,
+			(uint64_t)it.stx_btime.tv_sec, it.stx_btime.tv_nsec};
+		id = (XXH3_64bits(place, sizeof(place)) & ID_DIRECTORY) | (id & ~ID_DIRECTORY);
+	}
+	state->id = id | 1;
 	return NB_OK;
 }
 

@@ -58,12 +58,16 @@ stop()
 	serve
 	run -0 "$compat/sofaster-ycsb" run --servers "$ip" --nKeys 500 --loadFile ycsb.load \
 		--nTxns 540 --txnsFile ycsb.txns --threads 1 --duration 1
+	matches "$(sed -n 1p <<<"$output")" 'Running client with 1 threads\. .* YCSB-F with 500 keys and 540 '
+	matches "$(sed -n 1p <<<"$output")" ' for 1 seconds\. .* batches of 32768 B with a pipeline of size 2$'
+	equals "$(grep -c 'Running client' <<<"$output")" 1
 	contains "$output" 'Loading workload data from ycsb.load and ycsb.txns into memory'
 	contains "$output" 'Filling data into the server'
 	contains "$output" 'Filled 500 keys'
 	contains "$output" 'Warming up'
 	contains "$output" 'Completed Experiment'
-	contains "$output" 'batches of 32768 B'
+	equals "$(value_of logs/client/latest/result.json results.0.measured.batch_bytes)" 32768
+	equals "$(value_of logs/client/latest/result.json results.0.measured.depth)" 3852
 	matches "$output" 'Average Throughput: [0-9.]+ Mops/sec'
 	contains "$(<logs/client/latest/ycsb.log)" 'Average Throughput: '
 	run -0 "$compat/sofaster-ycsb" run --servers "$ip" --nKeys 500 --loadFile ycsb.load \
@@ -73,7 +77,8 @@ stop()
 		--duration 1
 	contains "$output" 'Generating workload keys and requests from PRNG'
 	matches "$output" 'Average Throughput: [0-9.]+ Mops/sec'
-	contains "$output" 'batches of 32768 B'
+	equals "$(value_of logs/client/latest/result.json results.0.measured.batch_bytes)" 32768
+	equals "$(value_of logs/client/latest/result.json results.0.measured.depth)" 3852
 	stop
 	contains "$(<logs/server/latest/server1.log)" 'Running server with 1 worker threads'
 	# tee writes the log and may end after the server.
