@@ -17,8 +17,9 @@
  * So more tries help more than more time: 1024 tries take 0.1 ms, and every run waits for them.
  * The frequency from CPUID is not used, because virtual machines report 0.
  *
- * A stamp is lfence + rdtsc at both ends. rdtscp as the second one is often advised, but has no
- * advantage: lfence waits for older loads, too. Some hypervisors intercept rdtscp: it took 3 us
+ * A stamp is lfence + rdtsc. The begin of an operation may have a stamp without lfence (worker.c).
+ * rdtscp as the second stamp is often advised, but has no advantage: lfence waits for older loads,
+ * too. Some hypervisors intercept rdtscp: it took 3 us
  * where rdtsc takes 10 ns. So mininb measures the cost of a stamp. NB_CLOCK_AUTO does not
  * choose a TSC that is slower than the kernel's clock.
  *

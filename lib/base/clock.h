@@ -66,25 +66,7 @@ clock_monotonic(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/**
- * A stamp that waits for all earlier instructions: all earlier loads have their values. Later
- * instructions may begin before it, but the next stamp waits for them.
- */
-static inline uint64_t
-clock_stamp(uint32_t kind)
-{
-#if defined(__x86_64__)
-	if (kind == NB_CLOCK_TSC) {
-		uint32_t low, high;
-		__asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
-		return (uint64_t)high << 32 | low;
-	}
-#endif
-	(void)kind;
-	return clock_monotonic();
-}
-
-/** Wait for all earlier instructions, as clock_stamp() does. */
+/** Wait for all earlier instructions: all earlier loads have their values. */
 static inline void
 clock_wait(uint32_t kind)
 {
@@ -109,7 +91,19 @@ clock_stamp_begin(uint32_t kind)
 		return (uint64_t)high << 32 | low;
 	}
 #endif
-	return clock_stamp(kind);
+	(void)kind;
+	return clock_monotonic();
+}
+
+/**
+ * A stamp that waits like clock_wait(). Later instructions may begin before it, but the next
+ * stamp of this kind waits for them.
+ */
+static inline uint64_t
+clock_stamp(uint32_t kind)
+{
+	clock_wait(kind);
+	return clock_stamp_begin(kind);
 }
 
 /** Convert ticks to ns, rounded down. */
